@@ -1,0 +1,203 @@
+"""The game: whole batches of games from the first turn to the last.
+
+Every game of a batch is on the same seat's turn. A game that ends frees its row of the table, and
+when seat 0 comes round new games are dealt to the free rows, so that a batch stays full although
+games differ in length.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pickosim.ask import ask
+from pickosim.claim import (
+    find_claims,
+    find_raven_robberies,
+    find_second_specialists,
+    settle,
+)
+from pickosim.dice import rolls
+from pickosim.log import Log, new_log, with_room
+from pickosim.match import Match
+from pickosim.rulebook import GOLDEN_DIE, NOTHING
+from pickosim.table import TABLE, Table, deal, first_fault
+from pickosim.tally import Tally, end_turns, new_tally, record
+from pickosim.turn import (
+    HAND,
+    Hands,
+    begin,
+    drop_busts,
+    drop_stopped,
+    find_weasels,
+    reroll,
+    rob,
+    roll_all,
+    set_aside,
+    take_golden_die,
+)
+from pickosim.view import Turn
+
+BATCH = 8192
+"""Games played side by side: large enough that a step's fixed cost is small, small enough for the cache."""
+
+
+def play_games(
+    match: Match,
+    first: int,
+    games: int,
+    *,
+    batch: int = BATCH,
+    log: Log | None = None,
+    check: bool = False,
+) -> Tally:
+    """Play games `first` to `first + games - 1` of a match.
+
+    With `check`, every turn is followed by the test that nothing is in two places or none.
+    """
+    return Batch(match, first, games, batch, new_log() if log is None else log, check).play()
+
+
+class Batch:
+    """Games side by side, and the buffers they are played in."""
+
+    def __init__(
+        self, match: Match, first: int, games: int, batch: int, log: Log, check: bool
+    ) -> None:
+        size = max(1, min(batch, games))
+        self.match = match
+        self.books = match.books
+        self.players = len(match.strategies)
+        self.specialists = bool(self.books["specialists"][0])
+        self.values = self.books["values"][0, : self.books["tiles"][0]]
+        self.first = first
+        self.games = games
+        self.log = log
+        self.check = check
+        self.rolls = rolls(match.rules.dice + 1)
+        self.table: Table = np.zeros(size, TABLE)
+        self.hands: Hands = np.zeros(size, HAND)
+        self.tally = new_tally(self.books, games)
+        self.claimed = np.zeros(size, np.int16)
+        self.keep_new = np.ones(size, np.bool_)
+        self.robbed = np.full(size, NOTHING, np.int16)
+        self.asked = np.zeros(size, np.int32)
+
+    def play(self) -> Tally:
+        """Play all games to their end."""
+        size = len(self.asked)
+        rows, free = np.zeros(size, np.int32), np.arange(size, dtype=np.int32)
+        running, dealt, freed = 0, 0, size
+        seed = np.uint64(self.match.seed)
+        while running or dealt < self.games:
+            for seat in range(self.players):
+                if seat == 0:
+                    new = min(freed, self.games - dealt)
+                    rows[running : running + new] = free[freed - new : freed]
+                    deal(
+                        self.books, self.table, free[freed - new : freed], self.first + dealt, seed
+                    )
+                    running, dealt, freed = running + new, dealt + new, freed - new
+                    rows[:running].sort()
+                if running == 0:
+                    break
+                self.log = with_room(self.log, running)
+                self.play_turn(seat, rows[:running])
+                left = end_turns(self.books, self.table, rows[:running], free[freed:])
+                over = free[freed : freed + running - left]
+                if len(over):
+                    record(self.books, self.table, over, self.first, self.tally, self.log)
+                running, freed = left, freed + len(over)
+        return self.tally
+
+    def play_turn(self, seat: int, rows: NDArray[np.int32]) -> None:
+        """One turn of the player at `seat`, in all games of `rows`."""
+        begin(self.books, self.table, self.hands, seat, rows)
+        if self.specialists:
+            self._ask_for_golden_die(seat, rows)
+        self._roll(seat, rows.copy())
+        self._settle(seat, rows)
+        if self.check:
+            fault = first_fault(self.books, self.table, rows)
+            assert fault < 0, self.match.replay_command(int(self.table["game"][fault]))
+
+    def _roll(self, seat: int, rolling: NDArray[np.int32]) -> None:
+        """Roll and set aside until the turn has ended in every game."""
+        books, rolls, table, hands, log = self.books, self.rolls, self.table, self.hands, self.log
+        while True:
+            roll_all(books, rolls, table, hands, rolling, log)
+            if self.specialists:
+                self._ask_for_rerolls(seat, rolling)
+            rolling = rolling[: drop_busts(hands, rolling)]
+            if len(rolling) == 0:
+                return
+            faces = self._ask("pick", seat, rolling)
+            left, robbers = set_aside(
+                books, rolls, table, hands, seat, rolling, faces, self.asked, log
+            )
+            if robbers:
+                asked = self.asked[:robbers]
+                rob(books, table, seat, asked, self._ask_whom_to_rob(seat, asked), log)
+            rolling = rolling[:left]
+            if len(rolling) == 0:
+                return
+            stops = self._ask("stop", seat, rolling)
+            rolling = rolling[: drop_stopped(rolling, stops)]
+            if len(rolling) == 0:
+                return
+
+    def _settle(self, seat: int, rows: NDArray[np.int32]) -> None:
+        """Claim or fail, after every choice that the player has in it."""
+        books, table, hands, claimed = self.books, self.table, self.hands, self.claimed
+        several = find_claims(books, table, hands, seat, rows, claimed, self.asked)
+        if several:
+            asked = self.asked[:several]
+            tiles = self._ask("claim", seat, asked)
+            claimed[asked] = np.searchsorted(self.values, tiles)
+        if self.specialists:
+            self._ask_which_specialist(seat, rows)
+            robbers = find_raven_robberies(books, table, seat, rows, claimed, self.asked)
+            if robbers:
+                asked = self.asked[:robbers]
+                self.robbed[asked] = self._ask_whom_to_rob(seat, asked)
+        settle(books, table, hands, seat, rows, claimed, self.keep_new, self.robbed, self.log)
+
+    def _ask(self, method: str, seat: int, rows: NDArray[np.int32]) -> NDArray[np.int64]:
+        turn = Turn(
+            self.match.rules,
+            self.books,
+            self.table,
+            self.hands,
+            seat,
+            rows,
+            method,
+            self.claimed if method == "keep_new_specialist" else None,
+        )
+        return ask(self.match, turn, method)
+
+    def _ask_for_golden_die(self, seat: int, rows: NDArray[np.int32]) -> None:
+        asked = rows[self.table["holds"][rows, seat] == GOLDEN_DIE]
+        if len(asked):
+            answers = self._ask("use_golden_die", seat, asked)
+            take_golden_die(self.table, self.hands, seat, asked, answers)
+
+    def _ask_for_rerolls(self, seat: int, rolling: NDArray[np.int32]) -> None:
+        weasels = find_weasels(self.books, self.hands, rolling, self.asked)
+        if weasels:
+            asked = self.asked[:weasels]
+            answers = self._ask("reroll", seat, asked)
+            reroll(self.books, self.rolls, self.table, self.hands, seat, asked, answers, self.log)
+
+    def _ask_which_specialist(self, seat: int, rows: NDArray[np.int32]) -> None:
+        if self.books["keep_new"][0]:
+            return
+        seconds = find_second_specialists(
+            self.books, self.table, seat, rows, self.claimed, self.asked
+        )
+        if seconds:
+            asked = self.asked[:seconds]
+            self.keep_new[asked] = self._ask("keep_new_specialist", seat, asked)
+
+    def _ask_whom_to_rob(self, seat: int, asked: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Seats of the rivals chosen; strategies count players from themselves."""
+        return (self._ask("rob", seat, asked) + seat) % self.players

@@ -1,0 +1,273 @@
+"""The turn: roll, set aside, stop or roll on; how a turn's result comes about, not what it does.
+
+All games of a batch are on the same seat's turn, and `rolling` lists the rows of those whose player
+still rolls: each step strikes out the games whose rolling has ended. What `pickosim.claim` then needs
+to know of a turn is its total, whether a worm is in it, and how the rolling ended.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pickosim.dice import (
+    ALL_FACES,
+    FACES,
+    POINTS,
+    WORM_BIT,
+    Rolls,
+    below,
+    draw_golden_face,
+    draw_roll,
+)
+from pickosim.kernels import inlined, kernel
+from pickosim.log import DOUBLE_ONE, REROLL, ROLL, SET_ASIDE, STOP, Log, note
+from pickosim.rulebook import CANNED_WORM, GOLDEN_DIE, NOTHING, WEASEL, Books, Rulebook
+from pickosim.table import Game, Table, bratworm_sources, earn_bratworm
+
+CAN_POINTS = 5
+"""The canned worm counts like a die's worm, while no die's worm is set aside."""
+
+HAND = np.dtype(
+    [
+        ("key", np.uint64),  # address of this turn's dice
+        ("roll", np.uint16),  # number of the last roll, the golden die included
+        ("golden_face", np.uint8),  # of the golden die in that roll, 0 if it was not rolled
+        ("new", np.uint8),  # set of faces in that roll that were not yet set aside
+        ("aside", np.uint8),  # set of faces set aside
+        ("points", np.uint8),  # of the dice set aside
+        ("white", np.uint8),  # dice left
+        ("golden", np.uint8),  # dice left, 0 or 1
+        ("can", np.uint8),  # points of the canned worm, if held
+        ("weasel", np.uint8),  # rerolls left, 0 or 1
+        ("rolls", np.uint8),  # made this turn
+    ],
+    align=True,
+)
+"""The columns of hands: the dice of the player on turn, by row of the table."""
+
+Hands = NDArray[np.void]
+"""(N,) of HAND."""
+
+Hand = Any
+"""A record of HAND."""
+
+
+@kernel
+def begin(books: Books, table: Table, hands: Hands, seat: int, rows: NDArray[np.int32]) -> None:
+    """The player takes the white dice."""
+    book = books[0]
+    for row in rows:
+        game, hand = table[row], hands[row]
+        held = game.holds[seat]
+        hand.key = below(game.dice_key, np.uint64(game.turn))
+        hand.aside = 0
+        hand.points = 0
+        hand.white = book.dice
+        hand.golden = 0
+        hand.can = CAN_POINTS if held == CANNED_WORM else 0
+        hand.weasel = held == WEASEL
+        hand.rolls = 0
+
+
+@kernel
+def take_golden_die(
+    table: Table, hands: Hands, seat: int, asked: NDArray[np.int32], answers: NDArray[np.bool_]
+) -> None:
+    """The holder of the golden die uses it this turn where it says so."""
+    for k in range(len(asked)):
+        if answers[k]:
+            hands[asked[k]].golden = 1
+            table[asked[k]].used[GOLDEN_DIE, seat] += 1
+
+
+@inlined
+def _roll_dice(book: Rulebook, rolls: Rolls, game: Game, hand: Hand, log: Log) -> None:
+    """Roll the dice that are left."""
+    roll = draw_roll(rolls, book.first_roll, hand.white, hand.key, hand.rolls)
+    face = 0
+    if hand.golden:
+        face = draw_golden_face(book.golden_die_faces, hand.key, hand.rolls)
+        roll = np.int64(rolls[roll].plus[face])
+    hand.roll = roll
+    hand.golden_face = face
+    hand.new = rolls[roll].faces & ~hand.aside
+    hand.rolls += 1
+    note(log, game, ROLL, roll, face)
+
+
+@kernel
+def roll_all(
+    books: Books,
+    rolls: Rolls,
+    table: Table,
+    hands: Hands,
+    rolling: NDArray[np.int32],
+    log: Log,
+) -> None:
+    """Every player still rolling rolls."""
+    book = books[0]
+    for row in rolling:
+        _roll_dice(book, rolls, table[row], hands[row], log)
+
+
+@kernel
+def find_weasels(
+    books: Books, hands: Hands, rolling: NDArray[np.int32], asked: NDArray[np.int32]
+) -> int:
+    """Write to `asked` the games whose weasel can be used on the roll just made; their number."""
+    book = books[0]
+    found = 0
+    for row in rolling:
+        if hands[row].weasel and (book.weasel_rescues_bust or hands[row].new):
+            asked[found] = row
+            found += 1
+    return found
+
+
+@kernel
+def reroll(
+    books: Books,
+    rolls: Rolls,
+    table: Table,
+    hands: Hands,
+    seat: int,
+    asked: NDArray[np.int32],
+    answers: NDArray[np.bool_],
+    log: Log,
+) -> None:
+    """The weasel: roll those same dice again; the new roll counts."""
+    book = books[0]
+    for k in range(len(asked)):
+        if answers[k]:
+            game, hand = table[asked[k]], hands[asked[k]]
+            note(log, game, REROLL)
+            hand.weasel = 0
+            game.used[WEASEL, seat] += 1
+            _roll_dice(book, rolls, game, hand, log)
+
+
+@inlined
+def is_bust(hand: Hand) -> bool:
+    """Whether the last roll shows no new face."""
+    return hand.new == 0
+
+
+@kernel
+def drop_busts(hands: Hands, rolling: NDArray[np.int32]) -> int:
+    """A roll without a new face ends the turn; how many still roll."""
+    kept = 0
+    for row in rolling:
+        rolling[kept] = row
+        kept += not is_bust(hands[row])
+    return kept
+
+
+@kernel
+def first_illegal_face(hands: Hands, rolling: NDArray[np.int32], faces: NDArray[np.int64]) -> int:
+    """The first game (by place in `rolling`) whose face is not a new face of its roll, or -1."""
+    for k in range(len(rolling)):
+        new = np.int64(hands[rolling[k]].new)
+        if not (1 <= faces[k] <= FACES and (new >> (faces[k] - 1)) & 1):
+            return k
+    return -1
+
+
+@inlined
+def is_forced(hand: Hand) -> bool:
+    """Whether the turn stops by itself: no dice left, or all six faces set aside."""
+    return (hand.white + hand.golden == 0) | (hand.aside == ALL_FACES)
+
+
+@kernel
+def set_aside(
+    books: Books,
+    rolls: Rolls,
+    table: Table,
+    hands: Hands,
+    seat: int,
+    rolling: NDArray[np.int32],
+    faces: NDArray[np.int64],
+    asked: NDArray[np.int32],
+    log: Log,
+) -> tuple[int, int]:
+    """Put all dice of the chosen face aside; two or more 1s earn a bratworm at once.
+
+    Games in which the player has to say whom it takes that bratworm from are written to `asked`.
+    Returns how many still roll (the turn stops by itself in the others), and how many are asked.
+    """
+    book = books[0]
+    kept, found = 0, 0
+    for k in range(len(rolling)):
+        row, face = rolling[k], faces[k]
+        game, hand = table[row], hands[row]
+        dice = np.int64(rolls[hand.roll].counts[face])
+        if hand.golden_face == face:
+            hand.golden = 0
+            hand.white -= dice - 1
+        else:
+            hand.white -= dice
+        hand.aside |= 1 << (face - 1)
+        hand.points += dice * POINTS[face]
+        note(log, game, SET_ASIDE, face, dice, hand.points)
+        if book.bratworms and face == 1 and dice >= 2:
+            sources, _ = bratworm_sources(book, game, seat)
+            if sources > 1:
+                asked[found] = row
+                found += 1
+            else:
+                earn_bratworm(book, game, seat, NOTHING, DOUBLE_ONE, log)
+        rolling[kept] = row
+        kept += not is_forced(hand)
+    return kept, found
+
+
+@kernel
+def rob(
+    books: Books,
+    table: Table,
+    seat: int,
+    asked: NDArray[np.int32],
+    victims: NDArray[np.int64],
+    log: Log,
+) -> None:
+    """The bratworm for two or more 1s, from the rival the player chose."""
+    book = books[0]
+    for k in range(len(asked)):
+        earn_bratworm(book, table[asked[k]], seat, victims[k], DOUBLE_ONE, log)
+
+
+@inlined
+def is_canned(hand: Hand) -> bool:
+    """Whether the canned worm counts: it is held, and no worm is set aside."""
+    return (hand.can > 0) & (hand.aside & WORM_BIT == 0)
+
+
+@inlined
+def has_worm(hand: Hand) -> bool:
+    """Whether the worm that every claim needs is there, the canned one included."""
+    return (hand.can > 0) | (hand.aside & WORM_BIT != 0)
+
+
+@inlined
+def total(hand: Hand) -> int:
+    """Points set aside, the canned worm included if it counts."""
+    return np.int64(hand.points) + np.int64(hand.can) * is_canned(hand)
+
+
+@kernel
+def drop_stopped(rolling: NDArray[np.int32], stops: NDArray[np.bool_]) -> int:
+    """The player stops where it says so; how many still roll."""
+    kept = 0
+    for k in range(len(rolling)):
+        rolling[kept] = rolling[k]
+        kept += not stops[k]
+    return kept
+
+
+@inlined
+def note_stop(game: Game, hand: Hand, log: Log) -> None:
+    """Tell that the rolling has ended with something set aside."""
+    note(log, game, STOP, total(hand), is_canned(hand), is_forced(hand))

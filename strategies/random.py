@@ -1,0 +1,37 @@
+"""Plays at random, but never gives a claim away."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pickosim.strategy import Strategy
+from pickosim.view import BoolArray, IntArray, Turn
+
+
+class Random(Strategy):
+    """Chooses every face and claim at random, and stops with chance 1/2 once it can claim.
+
+    It always saves a roll without a new face with the weasel, where the rules allow, and uses the
+    golden die always. A calibration bot: defined to the letter, because others measure engines with it.
+    """
+
+    def pick(self, turn: Turn) -> IntArray:
+        return turn.choose(turn.legal)
+
+    def stop(self, turn: Turn) -> BoolArray:
+        return turn.can_claim & _coin(turn)
+
+    def claim(self, turn: Turn) -> IntArray:
+        return turn.tiles[turn.choose(turn.claims)]
+
+    def reroll(self, turn: Turn) -> BoolArray:
+        return ~turn.legal.any(axis=1) | _coin(turn)
+
+    def keep_new_specialist(self, turn: Turn) -> BoolArray:
+        return _coin(turn)
+
+    def rob(self, turn: Turn) -> IntArray:
+        return turn.choose(turn.robbable)
+
+
+def _coin(turn: Turn) -> NDArray[np.bool_]:
+    return turn.random() < 0.5

@@ -1,0 +1,741 @@
+"""The rules: presets against the rules page, every way to write options, every mistake."""
+
+import json
+import pickle
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from pickosim.errors import PickosimError, RulesError, suggest
+from pickosim.rules import (
+    PRESETS,
+    SPECIALISTS,
+    WORM,
+    RuleSet,
+    Seat,
+    differences,
+    load_rules,
+    presets,
+)
+
+TILES = {
+    **dict.fromkeys(range(21, 25), 1),
+    **dict.fromkeys(range(25, 29), 2),
+    **dict.fromkeys(range(29, 33), 3),
+    **dict.fromkeys(range(33, 37), 4),
+}
+
+CLASSIC: dict[str, Any] = {
+    "name": "classic",
+    "title": "Heckmeck am Bratwurmeck, the 2005 rules",
+    "dice": 8,
+    "tiles": {str(value): worms for value, worms in TILES.items()},
+    "exact_only": [],
+    "claim": "next-lower",
+    "steal": "may",
+    "flip_without_return": False,
+    "flip_returned": False,
+    "exact_only_returns": True,
+    "tiebreak": "highest-tile",
+    "bratworms": 0,
+    "specialists": {},
+    "second_specialist": "choose",
+    "weasel_rescues_bust": True,
+    "golden_die_faces": [1, 2, 3, 4, 5, "worm"],
+    "apple_worms": 3,
+    "turn_limit": 2000,
+}
+EXTRAWURM = CLASSIC | {
+    "tiles": {"11": 1, "13": 1, **CLASSIC["tiles"]},
+    "exact_only": [11, 13],
+    "steal": "must",
+    "bratworms": 7,
+    "specialists": {
+        "canned-worm": 11,
+        "sitting-hen": 21,
+        "raven": 23,
+        "weasel": 25,
+        "golden-die": 27,
+        "apple": 29,
+    },
+}
+MANUAL = CLASSIC | {"claim": "any-lower", "flip_without_return": True}
+
+RULES_PAGE: dict[str, dict[str, Any]] = {
+    "classic": CLASSIC,
+    "short": CLASSIC | {"flip_returned": True},
+    "extrawurm": EXTRAWURM,
+    "extrawurm-box": EXTRAWURM | {"golden_die_faces": [1, 1, 1, "worm", "worm", "worm"]},
+    "manual": MANUAL,
+    "manual-extrawurm": MANUAL
+    | {
+        "tiles": EXTRAWURM["tiles"],
+        "exact_only": [11, 13],
+        "exact_only_returns": False,
+        "bratworms": 7,
+        "specialists": {
+            "canned-worm": 11,
+            "sitting-hen": 21,
+            "raven": 23,
+            "weasel": 25,
+            "golden-die": 27,
+        },
+        "second_specialist": "keep-new",
+        "weasel_rescues_bust": False,
+    },
+    "french": CLASSIC | {"flip_without_return": True, "flip_returned": True, "tiebreak": "shared"},
+}
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def mistake(spec: str | Path, *sets: str) -> str:
+    """The message that loading these rules ends with."""
+    with pytest.raises(RulesError) as caught:
+        load_rules(spec, sets)
+    return str(caught.value)
+
+
+# ------------------------------------------------------------------------------------------ presets
+
+
+@pytest.mark.parametrize("name", RULES_PAGE)
+def test_preset_is_as_the_rules_page_says(name: str) -> None:
+    options = load_rules(name).as_dict()
+    del options["title"]
+    assert options == {k: v for k, v in RULES_PAGE[name].items() if k != "title"} | {"name": name}
+
+
+def test_presets_come_in_the_order_of_the_rules_page() -> None:
+    assert [rules.name for rules in presets()] == list(RULES_PAGE) == list(PRESETS)
+
+
+def test_every_preset_has_a_title_of_its_own() -> None:
+    assert len({rules.title for rules in presets()}) == len(PRESETS)
+    assert load_rules("classic").title == CLASSIC["title"]
+
+
+def test_options_come_in_the_order_of_the_rules_page() -> None:
+    assert list(load_rules("extrawurm").as_dict()) == list(CLASSIC)
+
+
+def test_a_copy_of_the_classic_file_is_classic(tmp_path: Path) -> None:
+    source = Path(__file__).parents[1] / "pickosim" / "presets" / "classic.toml"
+    copy = write(tmp_path / "mine.toml", source.read_text(encoding="utf-8"))
+    assert load_rules(copy) == load_rules("classic")
+
+
+# -------------------------------------------------------------------------------------- the object
+
+
+def test_stored_options_read_as_mappings_and_numbers() -> None:
+    rules = load_rules("extrawurm-box", ["specialists.apple={seat=0}"])
+    assert rules.tiles == {11: 1, 13: 1, **TILES}
+    assert list(rules.tiles) == sorted(rules.tiles)
+    assert rules.specialists["weasel"] == 25
+    assert rules.specialists["apple"] == Seat(seat=0)
+    assert tuple(rules.specialists) == SPECIALISTS
+    assert rules.exact_only == (11, 13)
+    assert rules.golden_die_faces == (1, 1, 1, WORM, WORM, WORM)
+
+
+def test_equal_rules_have_equal_hashes_however_they_were_written() -> None:
+    one = load_rules("classic", ["tiles={21=1,22=2}", "exact_only=[21,22]"])
+    other = load_rules("classic", ["tiles={22=2,21=1}", "exact_only=[22,21]"])
+    assert one == other
+    assert hash(one) == hash(other)
+    assert repr(one) == repr(other)
+    assert one != load_rules("classic")
+    assert len({*presets(), *presets()}) == len(PRESETS)
+
+
+def test_rules_are_frozen() -> None:
+    rules = load_rules("classic")
+    with pytest.raises(ValidationError, match="frozen"):
+        rules.dice = 9
+    with pytest.raises(TypeError):
+        rules.tiles[21] = 5  # type: ignore[index]
+
+
+@pytest.mark.parametrize("rules", presets(), ids=PRESETS)
+def test_pickling_keeps_rules_and_hash(rules: RuleSet) -> None:
+    copy = pickle.loads(pickle.dumps(rules))
+    assert copy == rules
+    assert hash(copy) == hash(rules)
+
+
+@pytest.mark.parametrize("rules", presets(), ids=PRESETS)
+def test_as_dict_survives_json(rules: RuleSet) -> None:
+    options = json.loads(json.dumps(rules.as_dict()))
+    assert options == rules.as_dict()
+    assert load_rules("french").with_options(options) == rules
+    assert RuleSet.model_validate(options) == rules
+
+
+def test_importing_the_rules_does_not_import_the_engine() -> None:
+    code = "import pickosim.rules, sys; print({'numpy', 'numba'} & set(sys.modules))"
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert answer.stdout == "set()\n"
+
+
+# ---------------------------------------------------------------------------------- ways to write
+
+
+@pytest.mark.parametrize(
+    ("text", "option", "value"),
+    [
+        ("claim=any-lower", "claim", "any-lower"),
+        ('claim="any-lower"', "claim", "any-lower"),
+        (" claim = any-lower ", "claim", "any-lower"),
+        ("flip_returned=true", "flip_returned", True),
+        ("dice=9", "dice", 9),
+        ("golden_die_faces=[1,1,1,worm,worm,worm]", "golden_die_faces", (1, 1, 1, 6, 6, 6)),
+        ("golden_die_faces=[1, 2, 3, 4, 5, 'worm']", "golden_die_faces", (1, 2, 3, 4, 5, 6)),
+        ("tiles={21=1,22=1}", "tiles", {21: 1, 22: 1}),
+        ("tiles={21=1,22=none}", "tiles", {21: 1}),
+        ("tiles.36=5", "tiles", TILES | {36: 5}),
+        ("tiles.36=none", "tiles", {k: v for k, v in TILES.items() if k != 36}),
+        ("tiles.99=none", "tiles", TILES),
+        ("exact_only=[25,21]", "exact_only", (21, 25)),
+        ("specialists={weasel=25,apple={seat=6}}", "specialists", {"weasel": 25, "apple": Seat(6)}),
+        ("specialists.canned-worm=36", "specialists", {"canned-worm": 36}),
+        ("specialists.apple={seat=0}", "specialists", {"apple": Seat(0)}),
+        ("specialists.apple=nowhere", "specialists", {}),
+        ("specialists={}", "specialists", {}),
+        ("name=mine", "name", "mine"),
+        ("name=2nd", "name", "2nd"),
+        ("title=My own rules, the 2nd try #2", "title", "My own rules, the 2nd try #2"),
+        ("title=one,", "title", "one,"),
+        ('title="true"', "title", "true"),
+        ("title=a=b", "title", "a=b"),
+    ],
+)
+def test_set(text: str, option: str, value: object) -> None:
+    assert getattr(load_rules("classic", [text]), option) == value
+
+
+def test_sets_apply_in_order_after_the_base() -> None:
+    rules = load_rules("classic", ["tiles.36=9", "tiles={21=1,36=1}", "tiles.36=3", "dice=9"])
+    assert rules.tiles == {21: 1, 36: 3}
+
+
+def test_only_the_last_set_has_to_make_a_game() -> None:
+    rules = load_rules("extrawurm", ["specialists.weasel=27", "specialists.golden-die=25"])
+    assert (rules.specialists["weasel"], rules.specialists["golden-die"]) == (27, 25)
+
+
+def test_sets_keep_the_name_of_the_base_and_leave_the_base_alone() -> None:
+    base = load_rules("extrawurm")
+    changed = load_rules(base, ["apple_worms=5"])
+    assert (changed.name, changed.title, changed.apple_worms) == (base.name, base.title, 5)
+    assert base.apple_worms == 3
+    assert load_rules(base) == base
+
+
+def test_with_options_changes_whole_options_before_entries() -> None:
+    rules = load_rules("classic").with_options({"tiles.36": 5, "tiles": {21: 1}, "dice": 7})
+    assert rules.tiles == {21: 1, 36: 5}
+    assert rules.dice == 7
+    assert load_rules("classic").with_options({}) == load_rules("classic")
+
+
+def test_with_options_takes_stored_tables_too() -> None:
+    extrawurm = load_rules("extrawurm", ["specialists.apple={seat=0}"])
+    changes = {"tiles": extrawurm.tiles, "specialists": extrawurm.specialists}
+    assert load_rules("classic").with_options(changes).specialists == extrawurm.specialists
+
+
+def test_a_file_extends_classic_unless_it_says_otherwise(tmp_path: Path) -> None:
+    path = write(tmp_path / "mine.toml", "dice = 7\n")
+    rules = load_rules(str(path))
+    named = {"name": "mine", "title": "classic, as changed in mine.toml"}
+    assert rules == load_rules(path)
+    assert rules.as_dict() == CLASSIC | named | {"dice": 7}
+    assert load_rules(path, ["dice=6"]).dice == 6
+
+
+def test_a_file_may_lack_the_ending_and_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "mine"
+    path.write_text('name = "x"\n', encoding="utf-8-sig")
+    assert load_rules(str(path)).name == "x"
+
+
+def test_a_table_in_a_file_replaces_the_table_and_a_quoted_key_one_entry(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "mine.toml",
+        """
+        extends = "extrawurm"
+        exact_only = []
+        "tiles.21" = "none"
+        "tiles.30" = 3
+        "specialists.weasel" = 30
+        "specialists.raven" = "nowhere"
+        [tiles]
+        21 = 1
+        22 = 1
+        [specialists]
+        raven = 22
+        [specialists.apple]
+        seat = 1
+        """,
+    )
+    rules = load_rules(path)
+    assert rules.tiles == {22: 1, 30: 3}
+    assert rules.specialists == {"weasel": 30, "apple": Seat(1)}
+
+
+def test_files_extend_files_relative_to_themselves(tmp_path: Path) -> None:
+    (tmp_path / "base").mkdir()
+    write(tmp_path / "base" / "one.toml", 'extends = "manual"\ndice = 7\nturn_limit = 9\n')
+    write(tmp_path / "two.toml", 'extends = "base/one.toml"\nname = "two"\nturn_limit = 8\n')
+    rules = load_rules(write(tmp_path / "three.toml", 'extends = "two.toml"\nsteal = "must"\n'))
+    assert rules.as_dict() == MANUAL | {
+        "name": "three",
+        "title": "two, as changed in three.toml",
+        "dice": 7,
+        "turn_limit": 8,
+        "steal": "must",
+    }
+
+
+def test_a_preset_wins_over_a_file_of_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "classic", "dice = 7\n")
+    monkeypatch.chdir(tmp_path)
+    assert load_rules("classic").dice == 8
+    assert load_rules("./classic").dice == 7
+    assert load_rules(Path("classic")).dice == 7
+
+
+# ---------------------------------------------------------------------------------------- mistakes
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "claim=nextlower",
+            'claim must be "next-lower" or "any-lower", not "nextlower"; '
+            'did you mean "next-lower"?',
+        ),
+        ("claim=3", 'claim must be "next-lower" or "any-lower", not 3.'),
+        ("tiebreak=dice", 'tiebreak must be "highest-tile" or "shared", not "dice".'),
+        ("flip_retruned=true", 'unknown option "flip_retruned"; did you mean "flip_returned"?'),
+        ("claim.x=1", 'unknown option "claim.x"; did you mean "claim"?'),
+        ("=1", f'unknown option ""; the options are {", ".join(CLASSIC)}.'),
+        ("extends=short", f'unknown option "extends"; the options are {", ".join(CLASSIC)}.'),
+        ("claim", "an option is set with option=value, such as claim=any-lower."),
+        (
+            "flip_returned=True",
+            'flip_returned must be true or false, not "True"; did you mean "true"?',
+        ),
+        ("flip_returned=1", "flip_returned must be true or false, not 1."),
+        ("dice=0", "dice must be a whole number from 1 to 12, not 0."),
+        ("dice=13", "dice must be a whole number from 1 to 12, not 13."),
+        ("dice=8.0", "dice must be a whole number from 1 to 12, not 8.0."),
+        ("dice=true", "dice must be a whole number from 1 to 12, not true."),
+        ("dice=eight", 'dice must be a whole number from 1 to 12, not "eight".'),
+        ("dice=", 'dice must be a whole number from 1 to 12, not "".'),
+        ("bratworms=100", "bratworms must be a whole number from 0 to 99, not 100."),
+        ("apple_worms=-1", "apple_worms must be a whole number from 0 to 99, not -1."),
+        ("turn_limit=60001", "turn_limit must be a whole number from 1 to 60000, not 60001."),
+        ("name=", 'name must be one line of 1 to 60 printable characters, not "".'),
+        ("name=7", "name must be one line of 1 to 60 printable characters, not 7."),
+        (
+            'title="two\\nlines"',
+            'title must be one line of 1 to 200 printable characters, not "two\\nlines".',
+        ),
+        (
+            "tiles=5",
+            "tiles must be a table of tile values and their worms, such as {21 = 1, 22 = 1}, "
+            "not 5.",
+        ),
+        ("tiles={}", "there are no tiles, so there is nothing to play for."),
+        ("tiles.100=1", 'unknown tile "100"; tiles have values from 1 to 99.'),
+        ("tiles.036=1", 'unknown tile "036"; tiles have values from 1 to 99.'),
+        ("tiles.=1", 'unknown tile ""; tiles have values from 1 to 99.'),
+        (
+            "tiles.36=21",
+            'tiles.36 must be a whole number of worms from 0 to 20, or "none", not 21.',
+        ),
+        (
+            "tiles={21=1,22=nowhere}",
+            'tiles.22 must be a whole number of worms from 0 to 20, or "none", not "nowhere".',
+        ),
+        (
+            f"tiles={{{','.join(f'{value}=1' for value in range(1, 34))}}}",
+            "33 tiles are too many; 32 can be in play at most.",
+        ),
+        ("exact_only=[11]", "exact_only names tile 11, which is not in play."),
+        (
+            "exact_only=21",
+            "exact_only must be a list of tile values, each once, such as [11, 13], not 21.",
+        ),
+        (
+            "exact_only=[21,21]",
+            "exact_only must be a list of tile values, each once, such as [11, 13], not [21, 21].",
+        ),
+        (
+            "specialists=none",
+            "specialists must be a table of specialists and their places, such as "
+            '{weasel = 25, apple = {seat = 0}}, not "none".',
+        ),
+        ("specialists.wesel=25", 'unknown specialist "wesel"; did you mean "weasel"?'),
+        (
+            "specialists.fox=25",
+            'unknown specialist "fox"; the specialists are canned-worm, sitting-hen, raven, '
+            "weasel, golden-die, apple.",
+        ),
+        (
+            "specialists.apple={seat=7}",
+            'specialists.apple must be a tile value, {seat = 0} to {seat = 6}, or "nowhere", '
+            'not {"seat": 7}.',
+        ),
+        (
+            "specialists.apple={seat=1,tile=21}",
+            'specialists.apple must be a tile value, {seat = 0} to {seat = 6}, or "nowhere", '
+            'not {"seat": 1, "tile": 21}.',
+        ),
+        (
+            "specialists.apple=true",
+            'specialists.apple must be a tile value, {seat = 0} to {seat = 6}, or "nowhere", '
+            "not true.",
+        ),
+        ("specialists.apple=11", "specialists.apple starts on tile 11, which is not in play."),
+        (
+            "specialists.raven={seat=0}",
+            "specialists.raven starts with seat 0, but nobody ever owns the raven.",
+        ),
+        (
+            "specialists={raven=21,apple=21}",
+            "specialists.raven and specialists.apple both start on tile 21, where there is room "
+            "for one.",
+        ),
+        (
+            "specialists={weasel={seat=1},apple={seat=1}}",
+            "specialists.weasel and specialists.apple both start with seat 1, where there is room "
+            "for one.",
+        ),
+        (
+            "golden_die_faces=[1,2,3,4,5,6]",
+            'golden_die_faces must be a list of six faces, each 1 to 5 or "worm", '
+            "not [1, 2, 3, 4, 5, 6].",
+        ),
+        (
+            "golden_die_faces=[1,2,3,4,worm]",
+            'golden_die_faces must be a list of six faces, each 1 to 5 or "worm", '
+            'not [1, 2, 3, 4, "worm"].',
+        ),
+        (
+            "golden_die_faces=[1,2,3,4,5,worm",
+            'golden_die_faces must be a list of six faces, each 1 to 5 or "worm", '
+            'not "[1,2,3,4,5,worm".',
+        ),
+        (
+            "dice=4",
+            "no tile can ever be claimed: with a worm among them, 4 dice make totals from 5 to 20.",
+        ),
+    ],
+)
+def test_mistake_in_a_set(text: str, message: str) -> None:
+    assert mistake("classic", text) == f"--set {text}: {message}"
+
+
+def test_the_set_with_the_mistake_is_blamed() -> None:
+    assert mistake("classic", "dice=7", "steal=always", "dice=6").startswith("--set steal=always: ")
+
+
+def test_all_sets_are_blamed_for_a_combination_that_makes_no_game() -> None:
+    message = mistake("extrawurm", "tiles.25=none", "dice=7")
+    assert message == (
+        "--set tiles.25=none --set dice=7: "
+        "specialists.weasel starts on tile 25, which is not in play."
+    )
+
+
+def test_mistakes_of_with_options_have_no_place_to_blame() -> None:
+    with pytest.raises(RulesError, match=r"^dice must be a whole number from 1 to 12, not 8\.5\.$"):
+        load_rules("classic").with_options({"dice": 8.5})
+
+
+@pytest.mark.parametrize(
+    "sets",
+    [
+        ("dice=4", "specialists.golden-die={seat=0}"),
+        ("dice=4", "specialists.canned-worm={seat=0}"),
+        ("tiles={3=1}",),
+        ("tiles={5=1}", "exact_only=[5]", "dice=1"),
+        ("tiles={3=1,21=1}", "exact_only=[3]", "flip_without_return=true"),
+        ("tiles.99=20",),
+    ],
+)
+def test_odd_rules_that_still_make_a_game(sets: tuple[str, ...]) -> None:
+    load_rules("classic", sets)
+
+
+@pytest.mark.parametrize(
+    ("sets", "reason"),
+    [
+        (("dice=4", "specialists.golden-die=21"), "no tile can ever be claimed"),
+        (("dice=4", "specialists.weasel={seat=0}"), "no tile can ever be claimed"),
+        (
+            (
+                "dice=4",
+                "tiles={22=1}",
+                "specialists.golden-die={seat=0}",
+                "golden_die_faces=[1,1,1,1,1,1]",
+            ),
+            "no tile can ever be claimed",
+        ),
+        (("tiles={3=1}", "exact_only=[3]"), "no tile can ever be claimed"),
+        (("tiles={3=1,21=1}", "exact_only=[3]"), "tile 3 can never leave the grill"),
+    ],
+)
+def test_odd_rules_that_make_no_game(sets: tuple[str, ...], reason: str) -> None:
+    assert reason in mistake("classic", *sets)
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("clasic", 'no preset is named "clasic"; did you mean "classic"?'),
+        ("Extrawurm", 'no preset is named "Extrawurm"; did you mean "extrawurm"?'),
+        (
+            "zzz",
+            f'no preset is named "zzz"; the presets are {", ".join(PRESETS)}, '
+            "and a file of rules ends in .toml.",
+        ),
+        (
+            "z" * 300,
+            f'no preset is named "{"z" * 300}"; the presets are {", ".join(PRESETS)}, '
+            "and a file of rules ends in .toml.",
+        ),
+        ("missing.toml", "missing.toml: there is no such file."),
+        (Path("missing"), "missing: there is no such file."),
+        ("folder", "folder: this is a directory, not a file of rules."),
+        ("folder.toml", "folder.toml: this is a directory, not a file of rules."),
+    ],
+)
+def test_rules_that_are_not_there(
+    spec: str | Path, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("folder").mkdir()
+    Path("folder.toml").mkdir()
+    assert mistake(spec) == message
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("flip_retruned = true", 'unknown option "flip_retruned"; did you mean "flip_returned"?'),
+        ('claim = "any"', 'claim must be "next-lower" or "any-lower", not "any"'),
+        ("[specialists]\nwesel = 25", 'unknown specialist "wesel"; did you mean "weasel"?'),
+        ("exact_only = [11]", "exact_only names tile 11, which is not in play."),
+        ("dice = 1979-05-27", 'dice must be a whole number from 1 to 12, not "1979-05-27".'),
+        ("\ndice = = 8", "the file is not valid TOML: Invalid value (at line 2, column 8)."),
+        ("dice = ", "the file is not valid TOML: Invalid value (at the end, line 1, column 8)."),
+        ('"tiles.36" = 5\n tiles.35 = 4', 'write "tiles.35" with the quotes.'),
+        ('"specialists" . "weasel" = 30', 'write "specialists.weasel" with the quotes.'),
+        ("extends = 5", "extends must be the name of a preset or a path, not 5."),
+        ('extends = "frensh"', 'extends: no preset is named "frensh"; did you mean "french"?'),
+    ],
+)
+def test_mistake_in_a_file(
+    text: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(Path("my.toml"), text)
+    found = mistake("my.toml")
+    assert found.startswith("my.toml: ")
+    assert message in found
+
+
+def test_a_file_that_is_not_text(tmp_path: Path) -> None:
+    path = tmp_path / "my.toml"
+    path.write_bytes(b'name = "\xe9"\n')
+    assert mistake(path) == f"{path}: the file is not UTF-8 text (at byte 8)."
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> str:
+        raise PermissionError(13, "Permission denied")
+
+    path = write(tmp_path / "my.toml", "")
+    monkeypatch.setattr(Path, "read_text", refuse)
+    assert mistake(path) == f"{path}: the file cannot be read (Permission denied)."
+
+
+def test_a_mistake_further_down_names_both_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(Path("my.toml"), 'extends = "base.toml"')
+    assert mistake("my.toml") == "base.toml (extended by my.toml): there is no such file."
+    write(Path("base.toml"), "dice = 0")
+    assert mistake("my.toml").startswith("base.toml (extended by my.toml): dice must be")
+
+
+def test_files_that_extend_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(Path("a.toml"), 'extends = "b.toml"')
+    write(Path("b.toml"), 'extends = "./a.toml"')
+    assert mistake("a.toml") == (
+        "a.toml (extended by b.toml): "
+        "files cannot extend each other in a circle: a.toml -> b.toml -> a.toml."
+    )
+    write(Path("self.toml"), 'extends = "self.toml"')
+    assert "in a circle: self.toml -> self.toml." in mistake("self.toml")
+
+
+def test_rules_errors_are_mistakes_of_the_user() -> None:
+    assert issubclass(RulesError, PickosimError)
+
+
+@pytest.mark.parametrize(
+    ("word", "answer"),
+    [("claims", '; did you mean "claim"?'), ("CLAIM", '; did you mean "claim"?'), ("dice", "")],
+)
+def test_suggest(word: str, answer: str) -> None:
+    assert suggest(word, ["claim", "steal"]) == answer
+
+
+# ------------------------------------------------------------------- differences and arguments
+
+
+def test_differences_are_single_entries_as_set_takes_them() -> None:
+    classic = load_rules("classic")
+    other = load_rules(
+        "classic",
+        ["tiles.11=1", "tiles.36=none", "specialists.apple={seat=0}", "flip_returned=true"],
+    )
+    assert differences(classic, other) == [
+        ("tiles.11", "none", "1"),
+        ("tiles.36", "4", "none"),
+        ("flip_returned", "false", "true"),
+        ("specialists.apple", "nowhere", "{seat=0}"),
+    ]
+    assert differences(load_rules("extrawurm-box"), load_rules("extrawurm"))[2:] == [
+        ("golden_die_faces", "[1,1,1,worm,worm,worm]", "[1,2,3,4,5,worm]")
+    ]
+    assert differences(classic, classic) == []
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_arguments_of_a_preset_are_its_name(name: str) -> None:
+    assert load_rules(name).as_arguments() == ["--rules", name]
+
+
+@pytest.mark.parametrize(
+    ("base", "sets", "arguments"),
+    [
+        ("extrawurm", ["apple_worms=5"], ["--rules", "extrawurm", "--set", "apple_worms=5"]),
+        ("extrawurm", ["specialists={}"], ["--rules", "extrawurm", "--set", "specialists={}"]),
+        (
+            "extrawurm",
+            ["name=mine", "specialists.apple={seat=0}"],
+            ["--rules", "extrawurm", "--set", "name=mine", "--set", "specialists.apple={seat=0}"],
+        ),
+        (
+            "french",
+            ["title=true story", 'name="true"'],
+            ["--rules", "french", "--set", 'name="true"', "--set", "title=true story"],
+        ),
+        ("classic", ["tiles={21=1}"], ["--rules", "classic", "--set", "tiles={21=1}"]),
+    ],
+)
+def test_arguments_are_short(base: str, sets: list[str], arguments: list[str]) -> None:
+    assert load_rules(base, sets).as_arguments() == arguments
+
+
+WRITTEN_LIKE_VALUES = [
+    "true",
+    "1",
+    "[1]",
+    "a # b",
+    "a,",
+    '"',
+    "'",
+    "\\",
+    "{a=1}",
+    '"a"',
+    "a=b",
+    "é",
+]
+
+
+def lines(longest: int) -> st.SearchStrategy[str]:
+    """Texts that fit on one line, those that look like something else among them."""
+    printable = st.text(max_size=longest).filter(str.isprintable)
+    return st.sampled_from(WRITTEN_LIKE_VALUES) | printable.map(str.strip).filter(bool)
+
+
+@st.composite
+def rule_sets(draw: st.DrawFn) -> RuleSet:
+    """Any rules that make a game."""
+    tiles = draw(st.dictionaries(st.integers(1, 99), st.integers(0, 20), min_size=1, max_size=32))
+    seats = st.integers(0, 6).map(lambda seat: {"seat": seat})
+    places: st.SearchStrategy[object] = st.sampled_from(sorted(tiles)) | seats
+    faces = st.sampled_from([1, 2, 3, 4, 5, "worm"])
+    changes: Mapping[str, st.SearchStrategy[object]] = {
+        "name": st.sampled_from(PRESETS) | lines(60),
+        "title": lines(200),
+        "dice": st.integers(1, 12),
+        "exact_only": st.lists(st.sampled_from(sorted(tiles)), unique=True),
+        "claim": st.sampled_from(["next-lower", "any-lower"]),
+        "steal": st.sampled_from(["may", "must"]),
+        "flip_without_return": st.booleans(),
+        "flip_returned": st.booleans(),
+        "exact_only_returns": st.booleans(),
+        "tiebreak": st.sampled_from(["highest-tile", "shared"]),
+        "bratworms": st.integers(0, 99),
+        "specialists": st.dictionaries(st.sampled_from(SPECIALISTS), places),
+        "second_specialist": st.sampled_from(["choose", "keep-new"]),
+        "weasel_rescues_bust": st.booleans(),
+        "golden_die_faces": st.lists(faces, min_size=6, max_size=6),
+        "apple_worms": st.integers(0, 99),
+        "turn_limit": st.integers(1, 60_000),
+    }
+    base = draw(st.sampled_from(presets()))
+    chosen = draw(st.sets(st.sampled_from(sorted(changes))))
+    drawn = {option: draw(changes[option]) for option in sorted(chosen)}
+    with_tiles = draw(st.booleans())
+    try:
+        return base.with_options(drawn | ({"tiles": tiles} if with_tiles else {}))
+    except RulesError:
+        assume(False)
+        raise
+
+
+@given(rule_sets())
+def test_arguments_give_the_same_rules_back(rules: RuleSet) -> None:
+    flag, base, *rest = rules.as_arguments()
+    assert flag == "--rules"
+    assert set(rest[::2]) <= {"--set"}
+    again = load_rules(base, rest[1::2])
+    assert again == rules
+    assert hash(again) == hash(rules)
+
+
+@given(rule_sets(), rule_sets())
+def test_differences_lead_from_one_to_the_other(a: RuleSet, b: RuleSet) -> None:
+    assert load_rules(a, [f"{path}={value}" for path, _, value in differences(a, b)]) == b
+
+
+@given(rule_sets())
+def test_any_rules_survive_json_and_pickle(rules: RuleSet) -> None:
+    assert load_rules("classic").with_options(json.loads(json.dumps(rules.as_dict()))) == rules
+    assert pickle.loads(pickle.dumps(rules)) == rules
