@@ -1,3 +1,75 @@
-"""pickosim: Monte Carlo tournaments of Pickomino and Extrawurm."""
+"""pickosim: Monte Carlo tournaments of Pickomino (Heckmeck am Bratwurmeck) and Extrawurm.
+
+    import pickosim
+
+    played = pickosim.play(["eager", "random"], rules="extrawurm", games=100_000, seed=1)
+    played.games, played.seats, played.specialists  # polars frames
+
+Names are loaded when they are first used: importing pickosim is quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pickosim.api import bench, play, tournament, trace
+    from pickosim.dice import POINTS
+    from pickosim.errors import PickosimError
+    from pickosim.rules import RULES_VERSION, SPECIALISTS, WORM, RuleSet, load_rules, presets
+    from pickosim.strategy import Strategy
+    from pickosim.tables import Played
+    from pickosim.view import BoolArray, IntArray, Turn
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "BoolArray": "view",
+    "IntArray": "view",
+    "POINTS": "dice",
+    "PickosimError": "errors",
+    "Played": "tables",
+    "RULES_VERSION": "rules",
+    "RuleSet": "rules",
+    "SPECIALISTS": "rules",
+    "Strategy": "strategy",
+    "Turn": "view",
+    "WORM": "rules",
+    "bench": "api",
+    "load_rules": "rules",
+    "play": "api",
+    "presets": "rules",
+    "tournament": "api",
+    "trace": "api",
+}
+
+__all__ = [
+    "POINTS",
+    "RULES_VERSION",
+    "SPECIALISTS",
+    "WORM",
+    "BoolArray",
+    "IntArray",
+    "PickosimError",
+    "Played",
+    "RuleSet",
+    "Strategy",
+    "Turn",
+    "bench",
+    "load_rules",
+    "play",
+    "presets",
+    "tournament",
+    "trace",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f"pickosim.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'pickosim' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -16,7 +16,7 @@ from hashlib import sha256
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import get_type_hints
+from typing import Any, get_type_hints
 
 import pickosim.strategies
 from pickosim.errors import BotError, suggest
@@ -177,7 +177,7 @@ def _values(spec: str, kind: type[Strategy], given: Mapping[str, str]) -> dict[s
     return values
 
 
-def _value(spec: str, name: str, text: str, kind: object) -> object:
+def _value(spec: str, name: str, text: str, kind: Any) -> object:
     from pydantic import TypeAdapter, ValidationError  # imported where used: it takes its time
 
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pickosim.kernels import inlined, kernel
+from pickosim.kernels import inlined, kernel, whole
 from pickosim.log import FAIL, RAVEN_PAYS, STEAL_HEN, Log, note
 from pickosim.rulebook import CANNED_WORM, NOTHING, RAVEN, SEATS, SITTING_HEN, Books, Rulebook
 from pickosim.table import (
@@ -44,7 +44,7 @@ def claims(book: Rulebook, game: Game, seat: int, total: int) -> int:
 
     Where a tile lies says how it is claimed, so a set of tiles says everything.
     """
-    grill, exact = np.int64(game.grill), book.exact[total]
+    grill, exact = whole(game.grill), book.exact[total]
     lower = grill & book.lower[total]
     if lower and not book.any_lower:
         lower = 1 << highest(lower)
@@ -73,7 +73,7 @@ def claims_now(
 def can_claim(book: Rulebook, game: Game, seat: int, total: int) -> bool:
     """Whether there is any tile that a total, with its worm, may claim."""
     reach, loot = book.exact[total] | book.lower[total], book.loot[total]
-    found = np.int64(game.grill) & reach != 0
+    found = whole(game.grill) & reach != 0
     for rival in range(book.players):
         found |= (game.top[rival] == loot) & (rival != seat)
     return found
@@ -132,7 +132,7 @@ def brought_by(book: Rulebook, game: Game, seat: int, tile: int) -> int:
     """The specialist that claiming a tile brings (the raven only pays), or NOTHING."""
     if on_grill(game, tile):
         return specialist_on(game, tile)
-    return np.int64(game.holds[victim_of(book, game, seat, tile)])
+    return whole(game.holds[victim_of(book, game, seat, tile)])
 
 
 @kernel
@@ -182,7 +182,7 @@ def find_raven_robberies(
 @inlined
 def _gain_specialist(game: Game, seat: int, specialist: int, keep_new: bool, log: Log) -> None:
     """A player holds one specialist at most: of two, the one not kept goes back to the grill."""
-    old = np.int64(game.holds[seat])
+    old = whole(game.holds[seat])
     if old != NOTHING and not keep_new:
         send_back(game, specialist, log)
         return
@@ -220,7 +220,7 @@ def _settle_fail(book: Rulebook, game: Game, seat: int, reason: int, log: Log) -
     """The top tile returns, the highest tile is flipped, specialists go back: in that order."""
     note(log, game, FAIL, reason)
     game.fails[reason] += 1
-    top, held = np.int64(game.top[seat]), np.int64(game.holds[seat])
+    top, held = whole(game.top[seat]), whole(game.holds[seat])
     if held == SITTING_HEN and top != NOTHING:
         game.used[SITTING_HEN, seat] += 1
         send_back(game, SITTING_HEN, log)
@@ -230,7 +230,7 @@ def _settle_fail(book: Rulebook, game: Game, seat: int, reason: int, log: Log) -
         returned = return_tile(book, game, seat, log)
     off_flipped = NOTHING
     if game.grill and (returned != NOTHING or book.flip_without_return):
-        tile = highest(np.int64(game.grill))
+        tile = highest(whole(game.grill))
         if tile != returned or book.flip_returned:
             if book.specialists:
                 off_flipped = specialist_on(game, tile)
@@ -260,7 +260,7 @@ def settle(
     """
     book = books[0]
     for row in rows:
-        game, tile = table[row], np.int64(claimed[row])
+        game, tile = table[row], whole(claimed[row])
         game.rolls += hands[row].rolls
         if not is_bust(hands[row]):
             note_stop(game, hands[row], log)

@@ -18,7 +18,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from pickosim.kernels import inlined
+from pickosim.kernels import inlined, whole
 from pickosim.rules import WORM
 
 FACES = 6
@@ -151,9 +151,9 @@ def draw_roll(
     number = below(turn_key, np.uint64(roll))
     start = first[dice]
     size = np.uint64(first[dice + 1] - start)
-    drawn = start + np.int64(((number >> _U32) * size) >> _U32)
+    drawn = start + whole(((number >> _U32) * size) >> _U32)
     entry = rolls[drawn].alias
-    other = np.int64(entry & _LOW_HALF)
+    other = whole(entry & _LOW_HALF)
     # No branch: which of the two it is cannot be predicted, and a wrong guess costs more than both.
     return other + (drawn - other) * ((number & _LOW_HALF) < (entry >> _U32))
 
@@ -162,4 +162,4 @@ def draw_roll(
 def draw_golden_face(faces: NDArray[np.uint8], turn_key: np.uint64, roll: int) -> int:
     """The face of the golden die at address `roll` of the turn, a number of its own."""
     number = below(turn_key, np.uint64(roll) + _GOLDEN_DIE)
-    return np.int64(faces[np.int64(((number >> _U32) * np.uint64(FACES)) >> _U32)])
+    return whole(faces[whole(((number >> _U32) * np.uint64(FACES)) >> _U32)])

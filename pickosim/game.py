@@ -7,6 +7,8 @@ games differ in length.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -42,27 +44,27 @@ BATCH = 8192
 """Games played side by side: large enough that a step's fixed cost is small, small enough for the cache."""
 
 
-def play_games(
-    match: Match,
-    first: int,
-    games: int,
-    *,
-    batch: int = BATCH,
-    log: Log | None = None,
-    check: bool = False,
-) -> Tally:
-    """Play games `first` to `first + games - 1` of a match.
-
-    With `check`, every turn is followed by the test that nothing is in two places or none.
-    """
-    return Batch(match, first, games, batch, new_log() if log is None else log, check).play()
+def play_games(match: Match, first: int, games: int, *, batch: int = BATCH) -> Tally:
+    """Play games `first` to `first + games - 1` of a match."""
+    return Batch(match, first, games, batch=batch).play()
 
 
 class Batch:
-    """Games side by side, and the buffers they are played in."""
+    """Games side by side, and the buffers they are played in.
+
+    With a log that has room, every event is written down. With `check`, every turn is followed by
+    the test that nothing is in two places or none.
+    """
 
     def __init__(
-        self, match: Match, first: int, games: int, batch: int, log: Log, check: bool
+        self,
+        match: Match,
+        first: int,
+        games: int,
+        *,
+        batch: int = BATCH,
+        log: Log | None = None,
+        check: bool = False,
     ) -> None:
         size = max(1, min(batch, games))
         self.match = match
@@ -72,7 +74,7 @@ class Batch:
         self.values = self.books["values"][0, : self.books["tiles"][0]]
         self.first = first
         self.games = games
-        self.log = log
+        self.log = new_log() if log is None else log
         self.check = check
         self.rolls = rolls(match.rules.dice + 1)
         self.table: Table = np.zeros(size, TABLE)
@@ -82,6 +84,13 @@ class Batch:
         self.keep_new = np.ones(size, np.bool_)
         self.robbed = np.full(size, NOTHING, np.int16)
         self.asked = np.zeros(size, np.int32)
+
+    @property
+    def bytes_per_game(self) -> float:
+        """Memory that a running game takes: its rows of the table and hands, and of the buffers."""
+        buffers = (self.claimed, self.keep_new, self.robbed, self.asked, self.asked, self.asked)
+        total = sum(array.nbytes for array in (self.table, self.hands, *buffers))
+        return total / len(self.table)
 
     def play(self) -> Tally:
         """Play all games to their end."""
@@ -162,7 +171,7 @@ class Batch:
                 self.robbed[asked] = self._ask_whom_to_rob(seat, asked)
         settle(books, table, hands, seat, rows, claimed, self.keep_new, self.robbed, self.log)
 
-    def _ask(self, method: str, seat: int, rows: NDArray[np.int32]) -> NDArray[np.int64]:
+    def _ask(self, method: str, seat: int, rows: NDArray[np.int32]) -> NDArray[Any]:
         turn = Turn(
             self.match.rules,
             self.books,

@@ -260,6 +260,11 @@ def differences(a: RuleSet, b: RuleSet) -> list[tuple[str, str, str]]:
     return [(path, _shown(old), _shown(new)) for (path, old), (_, new) in entries if old != new]
 
 
+def option_texts(rules: RuleSet) -> list[tuple[str, str]]:
+    """Every option with its value, as `--set` takes it."""
+    return [(option, _shown(value)) for option, value in rules.as_dict().items()]
+
+
 # ------------------------------------------------------------------------------- what makes no game
 
 
@@ -534,7 +539,7 @@ def _find(spec: str | Path, chain: tuple[Path, ...] = ()) -> RuleSet:
         return _preset(str(spec))
     path = chain[-1].parent / spec if chain else Path(spec)
     # Path.exists fails on a name too long for any file.
-    if isinstance(spec, Path) or path.suffix == ".toml" or os.path.exists(path):
+    if isinstance(spec, Path) or path.suffix == ".toml" or os.path.exists(path):  # noqa: PTH110
         return _from_file(path, chain)
     where = f"{chain[-1]}: extends: " if chain else ""
     hint = suggest(spec, PRESETS)

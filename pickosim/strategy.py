@@ -51,11 +51,12 @@ class Strategy(ABC):
 
         By default the highest: a tile that can be stolen is always the highest of them.
         """
-        return turn.tiles[::-1][turn.claims[:, ::-1].argmax(axis=1)]
+        highest: IntArray = turn.tiles[::-1][turn.claims[:, ::-1].argmax(axis=1)]
+        return highest
 
     def reroll(self, turn: Turn) -> BoolArray:
         """(n,) bool: use the weasel on this roll? By default only if it shows no new face."""
-        return ~turn.legal.any(axis=1)
+        return np.logical_not(turn.legal.any(axis=1))
 
     def use_golden_die(self, turn: Turn) -> BoolArray:
         """(n,) bool: the ninth die this turn? By default always."""
@@ -70,7 +71,8 @@ class Strategy(ABC):
 
         By default the one with the most, of equals the one who plays soonest.
         """
-        return np.where(turn.robbable, turn.bratworms, 0).argmax(axis=1).astype(np.int16)
+        richest: IntArray = np.where(turn.robbable, turn.bratworms, 0).argmax(axis=1)
+        return richest
 
 
 def bot_name(kind: type[Strategy]) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pickosim.dice import DICE_STREAM, below, stream_key
-from pickosim.kernels import inlined, kernel
+from pickosim.kernels import inlined, kernel, whole
 from pickosim.log import BRATWORM, FLIP, RETURN, SPECIALIST, STEAL, TAKE, Log, note
 from pickosim.rulebook import MOST_PLAYERS, NOTHING, SEATS, SITTING_HEN, Books, Rulebook
 from pickosim.rules import MOST_TILES, SPECIALISTS
@@ -87,7 +87,7 @@ def deal(
             game.turns_held[:] = 0
             game.used[:] = 0
             for specialist in range(len(book.start)):
-                place = np.int64(book.start[specialist])
+                place = whole(book.start[specialist])
                 game.place[specialist] = place
                 if is_seat(place):
                     game.holds[place - SEATS] = specialist
@@ -118,7 +118,7 @@ def lowest(tiles: int) -> int:
 @inlined
 def on_grill(game: Game, tile: int) -> bool:
     """Whether a tile lies face up on the grill."""
-    return (np.int64(game.grill) >> tile) & 1 != 0
+    return (whole(game.grill) >> tile) & 1 != 0
 
 
 @inlined
@@ -140,7 +140,7 @@ def _put_on_stack(book: Rulebook, game: Game, seat: int, tile: int) -> None:
 
 @inlined
 def _take_off_stack(book: Rulebook, game: Game, seat: int) -> int:
-    tile = np.int64(game.top[seat])
+    tile = whole(game.top[seat])
     game.top[seat] = game.under[tile]
     game.under[tile] = NOTHING
     game.tiles[seat] -= 1
@@ -152,7 +152,7 @@ def _take_off_stack(book: Rulebook, game: Game, seat: int) -> int:
 def take_tile(book: Rulebook, game: Game, seat: int, tile: int, log: Log) -> None:
     """A tile goes from the grill onto the player's stack."""
     note(log, game, TAKE, tile)
-    game.grill = np.int64(game.grill) & ~(1 << tile)
+    game.grill = whole(game.grill) & ~(1 << tile)
     _put_on_stack(book, game, seat, tile)
 
 
@@ -170,7 +170,7 @@ def return_tile(book: Rulebook, game: Game, seat: int, log: Log) -> int:
     """The player's top tile goes back to the grill, face up."""
     tile = _take_off_stack(book, game, seat)
     note(log, game, RETURN, tile)
-    game.grill = np.int64(game.grill) | (1 << tile)
+    game.grill = whole(game.grill) | (1 << tile)
     return tile
 
 
@@ -178,14 +178,14 @@ def return_tile(book: Rulebook, game: Game, seat: int, log: Log) -> int:
 def flip_tile(game: Game, tile: int, log: Log) -> None:
     """A tile of the grill is turned face down."""
     note(log, game, FLIP, tile)
-    game.grill = np.int64(game.grill) & ~(1 << tile)
-    game.flipped = np.int64(game.flipped) | (1 << tile)
+    game.grill = whole(game.grill) & ~(1 << tile)
+    game.flipped = whole(game.flipped) | (1 << tile)
 
 
 @inlined
 def move_specialist(game: Game, specialist: int, place: int, log: Log) -> None:
     """A specialist changes its place. (A player who gets a second holds the newer from here on.)"""
-    old = np.int64(game.place[specialist])
+    old = whole(game.place[specialist])
     note(log, game, SPECIALIST, specialist, old, place)
     game.place[specialist] = place
     if is_seat(old):
@@ -203,10 +203,10 @@ def move_specialist(game: Game, specialist: int, place: int, log: Log) -> None:
 @inlined
 def send_back(game: Game, specialist: int, log: Log) -> None:
     """Back to the grill: onto the lowest face-up tile without a specialist, else out of the game."""
-    free = np.int64(game.grill)
+    free = whole(game.grill)
     for other in range(len(game.place)):
         if game.place[other] < SEATS:
-            free &= ~(1 << np.int64(game.place[other]))
+            free &= ~(1 << whole(game.place[other]))
     move_specialist(game, specialist, lowest(free) if free else NOTHING, log)
 
 
@@ -260,25 +260,25 @@ def is_sound(book: Rulebook, game: Game) -> bool:
     Each tile on the grill, on one stack or flipped; bratworms add up; one specialist at most a player
     and a tile; tiles with a specialist are face up; stacks, counts and holders agree with each other.
     """
-    grill, flipped = np.int64(game.grill), np.int64(game.flipped)
+    grill, flipped = whole(game.grill), whole(game.flipped)
     seen, sound = grill | flipped, grill & flipped == 0
-    bratworms = np.int64(game.supply)
+    bratworms = whole(game.supply)
     for seat in range(book.players):
         bratworms += game.bratworms[seat]
-        tiles, worms, tile = 0, 0, np.int64(game.top[seat])
+        tiles, worms, tile = 0, 0, whole(game.top[seat])
         while tile != NOTHING and tiles <= book.tiles:
             sound &= (seen >> tile) & 1 == 0
             seen |= 1 << tile
             tiles += 1
             worms += book.worms[tile]
-            tile = np.int64(game.under[tile])
+            tile = whole(game.under[tile])
         sound &= tiles == game.tiles[seat] and worms == game.worms[seat]
         held = game.holds[seat]
         sound &= held == NOTHING or game.place[held] == SEATS + seat
     if book.specialists:
         occupied = 0
         for specialist in range(len(game.place)):
-            place = np.int64(game.place[specialist])
+            place = whole(game.place[specialist])
             if is_seat(place):
                 sound &= game.holds[place - SEATS] == specialist
             elif place != NOTHING:

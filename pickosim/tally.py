@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pickosim.kernels import inlined, kernel
+from pickosim.kernels import inlined, kernel, whole
 from pickosim.log import STACKED, Log, note
 from pickosim.rulebook import APPLE, NOTHING, SEATS, Books, Rulebook
 from pickosim.rules import MOST_TILES, SPECIALISTS
@@ -77,17 +77,17 @@ def new_tally(books: Books, games: int) -> Tally:
 @inlined
 def score_of(book: Rulebook, game: Game, seat: int) -> int:
     """Worms on the own tiles + bratworms + apple."""
-    score = np.int64(game.worms[seat]) + np.int64(game.bratworms[seat])
+    score = whole(game.worms[seat]) + whole(game.bratworms[seat])
     return score + (book.apple_worms if game.holds[seat] == APPLE else 0)
 
 
 @inlined
 def _highest_tile(game: Game, seat: int) -> int:
     """The highest tile on a stack, or -1; tiles are numbered by ascending value."""
-    best, tile = -1, np.int64(game.top[seat])
+    best, tile = -1, whole(game.top[seat])
     while tile != NOTHING:
         best = max(best, tile)
-        tile = np.int64(game.under[tile])
+        tile = whole(game.under[tile])
     return best
 
 
@@ -135,7 +135,7 @@ def record(
 @inlined
 def _size(tiles: int) -> int:
     """How many tiles are in a set."""
-    left, size = np.int64(tiles), 0
+    left, size = whole(tiles), 0
     while left:
         left &= left - 1
         size += 1
@@ -154,7 +154,7 @@ def _rank(book: Rulebook, game: Game, seat: int) -> int:
 def _close_careers(game: Game) -> None:
     """The game is over: count the turns of those who still hold their specialist."""
     for specialist in range(len(game.place)):
-        place = np.int64(game.place[specialist])
+        place = whole(game.place[specialist])
         if is_seat(place):
             game.turns_held[specialist, place - SEATS] += game.turn - game.since[specialist]
 
@@ -162,10 +162,10 @@ def _close_careers(game: Game) -> None:
 @inlined
 def _note_stacks(book: Rulebook, game: Game, log: Log) -> None:
     for seat in range(book.players):
-        tile = np.int64(game.top[seat])
+        tile = whole(game.top[seat])
         while tile != NOTHING:
             note(log, game, STACKED, seat, tile)
-            tile = np.int64(game.under[tile])
+            tile = whole(game.under[tile])
 
 
 @kernel

@@ -22,7 +22,7 @@ from pickosim.dice import (
     draw_golden_face,
     draw_roll,
 )
-from pickosim.kernels import inlined, kernel
+from pickosim.kernels import inlined, kernel, whole
 from pickosim.log import DOUBLE_ONE, REROLL, ROLL, SET_ASIDE, STOP, Log, note
 from pickosim.rulebook import CANNED_WORM, GOLDEN_DIE, NOTHING, WEASEL, Books, Rulebook
 from pickosim.table import Game, Table, bratworm_sources, earn_bratworm
@@ -90,7 +90,7 @@ def _roll_dice(book: Rulebook, rolls: Rolls, game: Game, hand: Hand, log: Log) -
     face = 0
     if hand.golden:
         face = draw_golden_face(book.golden_die_faces, hand.key, hand.rolls)
-        roll = np.int64(rolls[roll].plus[face])
+        roll = whole(rolls[roll].plus[face])
     hand.roll = roll
     hand.golden_face = face
     hand.new = rolls[roll].faces & ~hand.aside
@@ -169,7 +169,7 @@ def drop_busts(hands: Hands, rolling: NDArray[np.int32]) -> int:
 def first_illegal_face(hands: Hands, rolling: NDArray[np.int32], faces: NDArray[np.int64]) -> int:
     """The first game (by place in `rolling`) whose face is not a new face of its roll, or -1."""
     for k in range(len(rolling)):
-        new = np.int64(hands[rolling[k]].new)
+        new = whole(hands[rolling[k]].new)
         if not (1 <= faces[k] <= FACES and (new >> (faces[k] - 1)) & 1):
             return k
     return -1
@@ -203,7 +203,7 @@ def set_aside(
     for k in range(len(rolling)):
         row, face = rolling[k], faces[k]
         game, hand = table[row], hands[row]
-        dice = np.int64(rolls[hand.roll].counts[face])
+        dice = whole(rolls[hand.roll].counts[face])
         if hand.golden_face == face:
             hand.golden = 0
             hand.white -= dice - 1
@@ -254,7 +254,7 @@ def has_worm(hand: Hand) -> bool:
 @inlined
 def total(hand: Hand) -> int:
     """Points set aside, the canned worm included if it counts."""
-    return np.int64(hand.points) + np.int64(hand.can) * is_canned(hand)
+    return whole(hand.points) + whole(hand.can) * is_canned(hand)
 
 
 @kernel

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from pickosim.claim import brought_by, can_claim, can_claim_now, claims_now
 from pickosim.dice import CHOICE_STREAM, FACES, Rolls, below, rolls, unit
-from pickosim.kernels import kernel
-from pickosim.rulebook import APPLE, NOTHING, SEATS, TOTALS, Books, Rulebook
+from pickosim.kernels import kernel, whole
+from pickosim.rulebook import APPLE, NOTHING, SEATS, TOTALS, Books
 from pickosim.rules import RuleSet
 from pickosim.table import Table, can_be_robbed
 from pickosim.turn import Hands, has_worm, total
@@ -285,16 +285,14 @@ class Turn:
         the set.
         """
         self._asked_in("pick", "reroll")
-        found: Array = _look_up(table, self._hands, self._rows)
-        return found
+        return _look_up(table, self._hands, self._rows)
 
     def _of_hand(self, column: NDArray[np.uint8]) -> IntArray:
         return _shown(column[self._rows].astype(np.int16))
 
     def _of_players(self, column: Array) -> Array:
         """(n, P), stored column by column, players counted from the one on turn."""
-        found: Array = _of_players(column, self._rows, self.players, self.seat).T
-        return found
+        return _of_players(column, self._rows, self.players, self.seat).T
 
 
 def _shown(array: Array) -> Array:
@@ -322,7 +320,7 @@ def _counts(rolls: Rolls, hands: Hands, rows: NDArray[np.int32]) -> NDArray[np.i
 def _legal(hands: Hands, rows: NDArray[np.int32]) -> NDArray[np.bool_]:
     out = np.zeros((FACES + 1, len(rows)), np.bool_)
     for k in range(len(rows)):
-        new = np.int64(hands[rows[k]].new)
+        new = whole(hands[rows[k]].new)
         for face in range(1, FACES + 1):
             out[face, k] = (new >> (face - 1)) & 1
     return out
@@ -333,7 +331,7 @@ def _aside(hands: Hands, rows: NDArray[np.int32]) -> NDArray[np.bool_]:
     out = np.zeros((FACES + 1, len(rows)), np.bool_)
     for k in range(len(rows)):
         for face in range(1, FACES + 1):
-            out[face, k] = (np.int64(hands[rows[k]].aside) >> (face - 1)) & 1
+            out[face, k] = (whole(hands[rows[k]].aside) >> (face - 1)) & 1
     return out
 
 
@@ -342,7 +340,7 @@ def _tile_columns(sets: NDArray[np.uint32], tiles: int) -> NDArray[np.bool_]:
     out = np.zeros((tiles, len(sets)), np.bool_)
     for tile in range(tiles):
         for k in range(len(sets)):
-            out[tile, k] = (np.int64(sets[k]) >> tile) & 1
+            out[tile, k] = (whole(sets[k]) >> tile) & 1
     return out
 
 
@@ -378,13 +376,13 @@ def _can_claim_with(
 
 
 @kernel
-def _of_players(column, rows, players, seat):  # type: ignore[no-untyped-def]
+def _of_players(column: Array, rows: NDArray[np.int32], players: int, seat: int) -> Array:
     out = np.empty((players, len(rows)), column.dtype)
     for step in range(players):
         player = (seat + step) % players
         for k in range(len(rows)):
             out[step, k] = column[rows[k], player]
-    return out
+    return out  # type: ignore[return-value]
 
 
 @kernel
@@ -452,8 +450,8 @@ def _nth_true(options: NDArray[np.bool_], nth: NDArray[np.int64]) -> NDArray[np.
 
 
 @kernel
-def _look_up(table, hands, rows):  # type: ignore[no-untyped-def]
+def _look_up(table: Array, hands: Hands, rows: NDArray[np.int32]) -> Array:
     out = np.empty(len(rows), table.dtype)
     for k in range(len(rows)):
         out[k] = table[hands[rows[k]].roll, hands[rows[k]].aside]
-    return out
+    return out  # type: ignore[return-value]

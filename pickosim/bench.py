@@ -1,0 +1,146 @@
+"""The benchmark: games a second, stated with machine, versions and warm-up."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from time import perf_counter
+from typing import Any
+
+import numba
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+from pickosim import __version__, baseline
+from pickosim.dice import POINTS
+from pickosim.game import BATCH, Batch, play_games
+from pickosim.match import Match, seat
+from pickosim.strategy import Strategy
+from pickosim.view import BoolArray, Turn
+from pickosim.warm import warm_up
+
+REPEATS = 3
+"""Runs of each case; the best is reported."""
+
+Row = dict[str, Any]
+
+
+class PlainEager(Strategy):
+    """The calibration bot `eager`, as an author would write it: a few lines of NumPy."""
+
+    def pick(self, turn: Turn) -> NDArray[np.int16]:
+        return turn.best(turn.counts * POINTS)
+
+    def stop(self, turn: Turn) -> BoolArray:
+        return turn.can_claim
+
+
+def run_bench(seconds: float = 2.0) -> list[Row]:
+    """All cases, each run for about so many seconds (at least one batch), best of three."""
+    began = perf_counter()
+    warm_up()
+    warm = perf_counter() - began
+    common = {"warm_up_seconds": round(warm, 2), "repeats": REPEATS, **machine(), **versions()}
+    return [
+        {**row, **common}
+        for row in (
+            *_engine_rows("classic-2-eager", seat(["eager"] * 2, "classic"), seconds),
+            *_engine_rows("extrawurm-2-eager", seat(["eager"] * 2, "extrawurm"), seconds),
+            *_engine_rows("extrawurm-4-eager", seat(["eager"] * 4, "extrawurm"), seconds),
+            _engine_row("classic-2-numpy", seat([PlainEager()] * 2, "classic"), seconds, 1),
+            _engine_row("extrawurm-2-numpy", seat([PlainEager()] * 2, "extrawurm"), seconds, 1),
+            _baseline_row(seconds),
+        )
+    ]
+
+
+def machine() -> Row:
+    """The machine, as it describes itself."""
+    return {"machine": _processor(), "cores": os.cpu_count(), "system": platform.platform()}
+
+
+def versions() -> Row:
+    """The versions that a result depends on."""
+    return {
+        "pickosim": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+    }
+
+
+def _processor() -> str:
+    try:
+        with Path("/proc/cpuinfo").open(encoding="utf-8") as lines:
+            return next(line.split(":")[1].strip() for line in lines if "model name" in line)
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def _engine_rows(name: str, match: Match, seconds: float) -> list[Row]:
+    """One core, and all of them."""
+    cores = os.cpu_count() or 1
+    return [_engine_row(name, match, seconds, workers) for workers in sorted({1, cores})]
+
+
+def _engine_row(name: str, match: Match, seconds: float, workers: int) -> Row:
+    games = _games_for(lambda games: play_games(match, 0, games), seconds)
+    if workers == 1:
+        best = _best_time(lambda: play_games(match, 0, games))
+    else:
+        with Parallel(n_jobs=workers) as pool:
+            jobs = [delayed(_play_share)(match, games * k, games) for k in range(workers)]
+            pool(delayed(_play_share)(match, 0, 64) for _ in range(workers * 4))
+            best = _best_time(lambda: pool(jobs))
+    return {
+        "name": name,
+        "games_per_second": round(games * workers / best),
+        "workers": workers,
+        "games": games * workers,
+        "seconds": round(best, 3),
+        "bytes_per_running_game": Batch(match, 0, BATCH).bytes_per_game,
+    }
+
+
+def _play_share(match: Match, first: int, games: int) -> int:
+    return len(play_games(match, first, games).turns)
+
+
+def _baseline_row(seconds: float) -> Row:
+    rng = Random(0)
+
+    def play(games: int) -> None:
+        for _ in range(games):
+            baseline.play_game(2, rng)
+
+    games = _games_for(play, seconds, least=64)
+    best = _best_time(lambda: play(games))
+    return {
+        "name": "classic-2-plain-python",
+        "games_per_second": round(games / best),
+        "workers": 1,
+        "games": games,
+        "seconds": round(best, 3),
+        "bytes_per_running_game": None,
+    }
+
+
+def _games_for(play: Callable[[int], object], seconds: float, least: int = BATCH) -> int:
+    """About as many games as fit into the time, by a trial of the least."""
+    play(least)
+    began = perf_counter()
+    play(least)
+    return max(least, round(least * seconds / (perf_counter() - began)))
+
+
+def _best_time(run: Callable[[], object]) -> float:
+    times = []
+    for _ in range(REPEATS):
+        began = perf_counter()
+        run()
+        times.append(perf_counter() - began)
+    return min(times)

@@ -1,0 +1,26 @@
+"""Secures a worm first, and never rolls on once there is something to claim."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pickosim.dice import POINTS
+from pickosim.rules import WORM
+from pickosim.strategy import Strategy
+from pickosim.view import BoolArray, Turn
+
+
+class Cautious(Strategy):
+    """Sets worms aside as soon as `worms` of them show, then takes the most points, and stops at once.
+
+    Without a worm every turn fails, so it gets that done first. An everyday player's caution.
+    """
+
+    worms: int = 1
+
+    def pick(self, turn: Turn) -> NDArray[np.int16]:
+        scores = turn.counts * POINTS.astype(np.int16)
+        first = turn.counts[:, WORM] >= self.worms
+        return turn.best(scores + 100 * (first[:, None] & (np.arange(WORM + 1) == WORM)))
+
+    def stop(self, turn: Turn) -> BoolArray:
+        return turn.can_claim

@@ -1,0 +1,27 @@
+"""Goes for the tiles with many worms, and lets small ones lie."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pickosim.dice import POINTS
+from pickosim.strategy import Strategy
+from pickosim.view import BoolArray, Turn
+
+
+class Gambler(Strategy):
+    """Takes the most points each roll and rolls on until it can claim a tile of `worms` worms.
+
+    When no such tile is to be had any more it takes what comes, and with a single die left it stops
+    on any claim: even a gambler counts.
+    """
+
+    worms: int = 3
+
+    def pick(self, turn: Turn) -> NDArray[np.int16]:
+        return turn.best(turn.counts * POINTS)
+
+    def stop(self, turn: Turn) -> BoolArray:
+        within_reach = turn.claims & (turn.tile_worms >= self.worms)
+        worth_it = within_reach.any(axis=1)
+        on_grill = (turn.grill & (turn.tile_worms >= self.worms)).any(axis=1)
+        return turn.can_claim & (worth_it | ~on_grill | (turn.dice_left <= 1))

@@ -1,0 +1,30 @@
+"""Takes worms late."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pickosim.dice import POINTS
+from pickosim.rules import WORM
+from pickosim.strategy import Strategy
+from pickosim.view import BoolArray, Turn
+
+
+class LateWorms(Strategy):
+    """Sets `others` other faces aside before it takes worms, unless worms are plenty or all there is.
+
+    A worm is needed once, and as long as it is not taken every further roll has one face more that is
+    new; the advice of players who write about the game.
+    """
+
+    others: int = 2
+    plenty: int = 3
+
+    def pick(self, turn: Turn) -> NDArray[np.int16]:
+        scores = turn.counts * POINTS.astype(np.int16)
+        early = turn.aside.sum(axis=1) < self.others
+        few = turn.counts[:, WORM] < self.plenty
+        scores[:, WORM] = np.where(early & few, 0, scores[:, WORM])
+        return turn.best(scores)
+
+    def stop(self, turn: Turn) -> BoolArray:
+        return turn.can_claim
