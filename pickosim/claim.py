@@ -23,7 +23,7 @@ from pickosim.table import (
     steal_tile,
     take_tile,
 )
-from pickosim.turn import Hands, has_worm, is_bust, is_canned, note_stop, total
+from pickosim.turn import Hand, Hands, has_worm, is_bust, is_canned, note_stop, total
 
 NO_NEW_FACE, NO_WORM, NOTHING_TO_CLAIM = range(3)
 """Reasons of a fail."""
@@ -92,39 +92,17 @@ def can_claim_now(
     return found
 
 
-@kernel
-def find_claims(
-    books: Books,
-    table: Table,
-    hands: Hands,
-    seat: int,
-    rows: NDArray[np.int32],
-    claimed: NDArray[np.int16],
-    asked: NDArray[np.int32],
-) -> int:
-    """Write to `claimed`, by row, the highest legal claim of each game, or -1 - reason for a fail.
-
-    Games with several legal claims are written to `asked`; returns their number.
+@inlined
+def outcome(book: Rulebook, game: Game, hand: Hand, seat: int) -> int:
+    """What a turn's result comes to: the tile it claims (the highest of several), or, for a fail,
+    -1 - its reason.
     """
-    book = books[0]
-    found = 0
-    for row in rows:
-        hand = hands[row]
-        if is_bust(hand):
-            claimed[row] = -1 - NO_NEW_FACE
-            continue
-        if not has_worm(hand):
-            claimed[row] = -1 - NO_WORM
-            continue
-        tiles = claims(book, table[row], seat, total(hand))
-        if tiles == 0:
-            claimed[row] = -1 - NOTHING_TO_CLAIM
-            continue
-        claimed[row] = highest(tiles)
-        if tiles & (tiles - 1):
-            asked[found] = row
-            found += 1
-    return found
+    if is_bust(hand):
+        return -1 - NO_NEW_FACE
+    if not has_worm(hand):
+        return -1 - NO_WORM
+    tiles = claims(book, game, seat, total(hand))
+    return highest(tiles) if tiles else -1 - NOTHING_TO_CLAIM
 
 
 @inlined
@@ -135,48 +113,32 @@ def brought_by(book: Rulebook, game: Game, seat: int, tile: int) -> int:
     return whole(game.holds[victim_of(book, game, seat, tile)])
 
 
-@kernel
-def find_second_specialists(
-    books: Books,
-    table: Table,
-    seat: int,
-    rows: NDArray[np.int32],
-    claimed: NDArray[np.int16],
-    asked: NDArray[np.int32],
-) -> int:
-    """Write to `asked` the games whose claim brings a second specialist; their number."""
-    book = books[0]
-    found = 0
-    for row in rows:
-        game = table[row]
-        if claimed[row] >= 0 and game.holds[seat] != NOTHING:
-            brought = brought_by(book, game, seat, claimed[row])
-            if brought != NOTHING and brought != RAVEN:
-                asked[found] = row
-                found += 1
-    return found
+@inlined
+def brings_second(book: Rulebook, game: Game, seat: int, tile: int) -> bool:
+    """Whether claiming a tile brings a second specialist."""
+    if not book.specialists or game.holds[seat] == NOTHING:
+        return False
+    brought = brought_by(book, game, seat, tile)
+    return brought != NOTHING and brought != RAVEN
 
 
-@kernel
-def find_raven_robberies(
-    books: Books,
-    table: Table,
-    seat: int,
-    rows: NDArray[np.int32],
-    claimed: NDArray[np.int16],
-    asked: NDArray[np.int32],
-) -> int:
-    """Write to `asked` the games in which the raven pays from a rival of choice; their number."""
-    book = books[0]
-    found = 0
-    for row in rows:
-        game = table[row]
-        if claimed[row] >= 0 and game.place[RAVEN] == claimed[row]:
-            sources, _ = bratworm_sources(book, game, seat)
-            if sources > 1:
-                asked[found] = row
-                found += 1
-    return found
+@inlined
+def raven_robs(book: Rulebook, game: Game, seat: int, tile: int) -> bool:
+    """Whether claiming a tile brings a bratworm from one of several rivals."""
+    if not book.specialists or game.place[RAVEN] != tile:
+        return False
+    sources, _ = bratworm_sources(book, game, seat)
+    return sources > 1
+
+
+@inlined
+def _has_choice(book: Rulebook, game: Game, hand: Hand, seat: int, tile: int) -> bool:
+    """Whether a claim, by default of `tile`, leaves the player anything to choose."""
+    tiles = claims(book, game, seat, total(hand))
+    if tiles & (tiles - 1):
+        return True
+    second = not book.keep_new and brings_second(book, game, seat, tile)
+    return second or raven_robs(book, game, seat, tile)
 
 
 @inlined
@@ -241,32 +203,114 @@ def _settle_fail(book: Rulebook, game: Game, seat: int, reason: int, log: Log) -
         send_back(game, off_flipped, log)
 
 
+@inlined
+def _settle(
+    book: Rulebook,
+    game: Game,
+    hand: Hand,
+    seat: int,
+    tile: int,
+    keep_new: bool,
+    robbed: int,
+    log: Log,
+) -> None:
+    """Do what a turn's result does: claim the tile, or fail for the reason -1 - `tile`."""
+    game.rolls += hand.rolls
+    if not is_bust(hand):
+        note_stop(game, hand, log)
+    if tile < 0:
+        _settle_fail(book, game, seat, -1 - tile, log)
+        return
+    if is_canned(hand):
+        game.used[CANNED_WORM, seat] += 1
+    _settle_claim(book, game, seat, tile, keep_new, robbed, log)
+
+
 @kernel
-def settle(
+def settle_clear(
     books: Books,
     table: Table,
     hands: Hands,
     seat: int,
     rows: NDArray[np.int32],
-    claimed: NDArray[np.int16],
-    keep_new: NDArray[np.bool_],
-    robbed: NDArray[np.int16],
+    open_rows: NDArray[np.int32],
     log: Log,
-) -> None:
-    """Do what the turn's result does, in every game: claim the tile of `claimed`, or fail.
+) -> int:
+    """Settle the turn wherever the player has nothing to choose, which is almost everywhere.
 
-    `claimed`, `keep_new` (of two specialists) and `robbed` (whom the raven's bratworm is taken from)
-    are by row of the table.
+    The other games are written to `open_rows`; returns their number.
     """
     book = books[0]
+    found = 0
     for row in rows:
-        game, tile = table[row], whole(claimed[row])
-        game.rolls += hands[row].rolls
-        if not is_bust(hands[row]):
-            note_stop(game, hands[row], log)
-        if tile < 0:
-            _settle_fail(book, game, seat, -1 - tile, log)
-            continue
-        if is_canned(hands[row]):
-            game.used[CANNED_WORM, seat] += 1
-        _settle_claim(book, game, seat, tile, keep_new[row], robbed[row], log)
+        game, hand = table[row], hands[row]
+        tile = outcome(book, game, hand, seat)
+        if tile >= 0 and _has_choice(book, game, hand, seat, tile):
+            open_rows[found] = row
+            found += 1
+        else:
+            _settle(book, game, hand, seat, tile, True, NOTHING, log)
+    return found
+
+
+@kernel
+def highest_claims(
+    books: Books, table: Table, hands: Hands, seat: int, rows: NDArray[np.int32]
+) -> NDArray[np.int64]:
+    """(len(rows),): in games that have a claim, the highest tile of them."""
+    tiles = np.zeros(len(rows), np.int64)
+    for k in range(len(rows)):
+        tiles[k] = outcome(books[0], table[rows[k]], hands[rows[k]], seat)
+    return tiles
+
+
+@kernel
+def find_several(
+    books: Books, table: Table, hands: Hands, seat: int, rows: NDArray[np.int32]
+) -> NDArray[np.bool_]:
+    """(len(rows),): whether there are several legal claims."""
+    found = np.zeros(len(rows), np.bool_)
+    for k in range(len(rows)):
+        tiles = claims(books[0], table[rows[k]], seat, total(hands[rows[k]]))
+        found[k] = tiles & (tiles - 1) != 0
+    return found
+
+
+@kernel
+def find_second(
+    books: Books, table: Table, seat: int, rows: NDArray[np.int32], tiles: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """(len(rows),): whether claiming the tile brings a second specialist."""
+    found = np.zeros(len(rows), np.bool_)
+    for k in range(len(rows)):
+        found[k] = brings_second(books[0], table[rows[k]], seat, tiles[k])
+    return found
+
+
+@kernel
+def find_robbing(
+    books: Books, table: Table, seat: int, rows: NDArray[np.int32], tiles: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """(len(rows),): whether claiming the tile brings a bratworm from one of several rivals."""
+    found = np.zeros(len(rows), np.bool_)
+    for k in range(len(rows)):
+        found[k] = raven_robs(books[0], table[rows[k]], seat, tiles[k])
+    return found
+
+
+@kernel
+def settle_chosen(
+    books: Books,
+    table: Table,
+    hands: Hands,
+    seat: int,
+    rows: NDArray[np.int32],
+    tiles: NDArray[np.int64],
+    keep_new: NDArray[np.bool_],
+    robbed: NDArray[np.int64],
+    log: Log,
+) -> None:
+    """Settle the turn as the player chose: the tile, which specialist to keep, whom to rob."""
+    for k in range(len(rows)):
+        game, hand = table[rows[k]], hands[rows[k]]
+        _settle(books[0], game, hand, seat, tiles[k], keep_new[k], robbed[k], log)

@@ -7,6 +7,7 @@ games differ in length.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,15 +15,17 @@ from numpy.typing import NDArray
 
 from pickosim.ask import ask
 from pickosim.claim import (
-    find_claims,
-    find_raven_robberies,
-    find_second_specialists,
-    settle,
+    find_robbing,
+    find_second,
+    find_several,
+    highest_claims,
+    settle_chosen,
+    settle_clear,
 )
 from pickosim.dice import rolls
 from pickosim.log import Log, new_log, with_room
 from pickosim.match import Match
-from pickosim.rulebook import GOLDEN_DIE, NOTHING
+from pickosim.rulebook import GOLDEN_DIE
 from pickosim.table import TABLE, Table, deal, first_fault
 from pickosim.tally import Tally, end_turns, new_tally, record
 from pickosim.turn import (
@@ -31,7 +34,6 @@ from pickosim.turn import (
     begin,
     drop_busts,
     drop_stopped,
-    find_weasels,
     reroll,
     rob,
     roll_all,
@@ -53,7 +55,7 @@ class Batch:
     """Games side by side, and the buffers they are played in.
 
     With a log that has room, every event is written down. With `check`, every turn is followed by
-    the test that nothing is in two places or none.
+    the test that nothing is in two places or none. `overhear` is told every question after its answer.
     """
 
     def __init__(
@@ -65,6 +67,7 @@ class Batch:
         batch: int = BATCH,
         log: Log | None = None,
         check: bool = False,
+        overhear: Callable[[Turn, str], None] | None = None,
     ) -> None:
         size = max(1, min(batch, games))
         self.match = match
@@ -76,21 +79,20 @@ class Batch:
         self.games = games
         self.log = new_log() if log is None else log
         self.check = check
+        self.overhear = overhear
         self.rolls = rolls(match.rules.dice + 1)
         self.table: Table = np.zeros(size, TABLE)
         self.hands: Hands = np.zeros(size, HAND)
         self.tally = new_tally(self.books, games)
-        self.claimed = np.zeros(size, np.int16)
-        self.keep_new = np.ones(size, np.bool_)
-        self.robbed = np.full(size, NOTHING, np.int16)
+        self.keep_new = bool(self.books["keep_new"][0])
         self.asked = np.zeros(size, np.int32)
+        self.notes: dict[str, Any] = {}
 
     @property
     def bytes_per_game(self) -> float:
         """Memory that a running game takes: its rows of the table and hands, and of the buffers."""
-        buffers = (self.claimed, self.keep_new, self.robbed, self.asked, self.asked, self.asked)
-        total = sum(array.nbytes for array in (self.table, self.hands, *buffers))
-        return total / len(self.table)
+        index = 4 * self.asked.itemsize  # asked, rows, rolling, free
+        return float(self.table.itemsize + self.hands.itemsize + index)
 
     def play(self) -> Tally:
         """Play all games to their end."""
@@ -122,6 +124,7 @@ class Batch:
     def play_turn(self, seat: int, rows: NDArray[np.int32]) -> None:
         """One turn of the player at `seat`, in all games of `rows`."""
         begin(self.books, self.table, self.hands, seat, rows)
+        self.notes = {}
         if self.specialists:
             self._ask_for_golden_die(seat, rows)
         self._roll(seat, rows.copy())
@@ -134,10 +137,14 @@ class Batch:
         """Roll and set aside until the turn has ended in every game."""
         books, rolls, table, hands, log = self.books, self.rolls, self.table, self.hands, self.log
         while True:
-            roll_all(books, rolls, table, hands, rolling, log)
-            if self.specialists:
-                self._ask_for_rerolls(seat, rolling)
-            rolling = rolling[: drop_busts(hands, rolling)]
+            left, weasels = roll_all(books, rolls, table, hands, rolling, self.asked, log)
+            rolling = rolling[:left]
+            if weasels:
+                asked = self.asked[:weasels]
+                reroll(
+                    books, rolls, table, hands, seat, asked, self._ask("reroll", seat, asked), log
+                )
+                rolling = rolling[: drop_busts(hands, rolling)]
             if len(rolling) == 0:
                 return
             faces = self._ask("pick", seat, rolling)
@@ -157,21 +164,33 @@ class Batch:
 
     def _settle(self, seat: int, rows: NDArray[np.int32]) -> None:
         """Claim or fail, after every choice that the player has in it."""
-        books, table, hands, claimed = self.books, self.table, self.hands, self.claimed
-        several = find_claims(books, table, hands, seat, rows, claimed, self.asked)
-        if several:
-            asked = self.asked[:several]
-            tiles = self._ask("claim", seat, asked)
-            claimed[asked] = np.searchsorted(self.values, tiles)
-        if self.specialists:
-            self._ask_which_specialist(seat, rows)
-            robbers = find_raven_robberies(books, table, seat, rows, claimed, self.asked)
-            if robbers:
-                asked = self.asked[:robbers]
-                self.robbed[asked] = self._ask_whom_to_rob(seat, asked)
-        settle(books, table, hands, seat, rows, claimed, self.keep_new, self.robbed, self.log)
+        books, table, hands = self.books, self.table, self.hands
+        unsettled = settle_clear(books, table, hands, seat, rows, self.asked, self.log)
+        if not unsettled:
+            return
+        rows = self.asked[:unsettled]
+        tiles = highest_claims(books, table, hands, seat, rows)
+        asked = find_several(books, table, hands, seat, rows)
+        if asked.any():
+            chosen = self._ask("claim", seat, rows[asked])
+            tiles[asked] = np.searchsorted(self.values, chosen)
+        keep_new = np.ones(len(rows), np.bool_)
+        asked = find_second(books, table, seat, rows, tiles)
+        if asked.any() and not self.keep_new:
+            keep_new[asked] = self._ask("keep_new_specialist", seat, rows[asked], tiles[asked])
+        robbed = np.zeros(len(rows), np.int64)
+        asked = find_robbing(books, table, seat, rows, tiles)
+        if asked.any():
+            robbed[asked] = self._ask_whom_to_rob(seat, rows[asked])
+        settle_chosen(books, table, hands, seat, rows, tiles, keep_new, robbed, self.log)
 
-    def _ask(self, method: str, seat: int, rows: NDArray[np.int32]) -> NDArray[Any]:
+    def _ask(
+        self,
+        method: str,
+        seat: int,
+        rows: NDArray[np.int32],
+        claimed: NDArray[np.int64] | None = None,
+    ) -> NDArray[Any]:
         turn = Turn(
             self.match.rules,
             self.books,
@@ -180,32 +199,19 @@ class Batch:
             seat,
             rows,
             method,
-            self.claimed if method == "keep_new_specialist" else None,
+            self.notes,
+            claimed,
         )
-        return ask(self.match, turn, method)
+        answers = ask(self.match, turn, method)
+        if self.overhear is not None:
+            self.overhear(turn, method)
+        return answers
 
     def _ask_for_golden_die(self, seat: int, rows: NDArray[np.int32]) -> None:
         asked = rows[self.table["holds"][rows, seat] == GOLDEN_DIE]
         if len(asked):
             answers = self._ask("use_golden_die", seat, asked)
             take_golden_die(self.table, self.hands, seat, asked, answers)
-
-    def _ask_for_rerolls(self, seat: int, rolling: NDArray[np.int32]) -> None:
-        weasels = find_weasels(self.books, self.hands, rolling, self.asked)
-        if weasels:
-            asked = self.asked[:weasels]
-            answers = self._ask("reroll", seat, asked)
-            reroll(self.books, self.rolls, self.table, self.hands, seat, asked, answers, self.log)
-
-    def _ask_which_specialist(self, seat: int, rows: NDArray[np.int32]) -> None:
-        if self.books["keep_new"][0]:
-            return
-        seconds = find_second_specialists(
-            self.books, self.table, seat, rows, self.claimed, self.asked
-        )
-        if seconds:
-            asked = self.asked[:seconds]
-            self.keep_new[asked] = self._ask("keep_new_specialist", seat, asked)
 
     def _ask_whom_to_rob(self, seat: int, asked: NDArray[np.int32]) -> NDArray[np.int64]:
         """Seats of the rivals chosen; strategies count players from themselves."""

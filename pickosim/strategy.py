@@ -74,6 +74,13 @@ class Strategy(ABC):
         richest: IntArray = np.where(turn.robbable, turn.bratworms, 0).argmax(axis=1)
         return richest
 
+    def explain(self, turn: Turn) -> list[tuple[str, float]]:
+        """For `pickosim watch --why`: the options of `turn.question` in a single game, with values.
+
+        By default nothing: most bots cannot say.
+        """
+        return []
+
 
 def bot_name(kind: type[Strategy]) -> str:
     """The class name as a bot's name: `LateWorm` is `late-worm`."""

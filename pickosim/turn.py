@@ -98,6 +98,12 @@ def _roll_dice(book: Rulebook, rolls: Rolls, game: Game, hand: Hand, log: Log) -
     note(log, game, ROLL, roll, face)
 
 
+@inlined
+def is_bust(hand: Hand) -> bool:
+    """Whether the last roll shows no new face."""
+    return hand.new == 0
+
+
 @kernel
 def roll_all(
     books: Books,
@@ -105,26 +111,26 @@ def roll_all(
     table: Table,
     hands: Hands,
     rolling: NDArray[np.int32],
+    weasels: NDArray[np.int32],
     log: Log,
-) -> None:
-    """Every player still rolling rolls."""
-    book = books[0]
-    for row in rolling:
-        _roll_dice(book, rolls, table[row], hands[row], log)
+) -> tuple[int, int]:
+    """Every player still rolling rolls; a roll without a new face ends the turn.
 
-
-@kernel
-def find_weasels(
-    books: Books, hands: Hands, rolling: NDArray[np.int32], asked: NDArray[np.int32]
-) -> int:
-    """Write to `asked` the games whose weasel can be used on the roll just made; their number."""
+    Games whose weasel can be used on this roll stay, and are written to `weasels`. Returns how many
+    still roll, and how many of them have the weasel.
+    """
     book = books[0]
-    found = 0
+    kept, found = 0, 0
     for row in rolling:
-        if hands[row].weasel and (book.weasel_rescues_bust or hands[row].new):
-            asked[found] = row
+        hand = hands[row]
+        _roll_dice(book, rolls, table[row], hand, log)
+        may_reroll = hand.weasel and (book.weasel_rescues_bust or not is_bust(hand))
+        if may_reroll:
+            weasels[found] = row
             found += 1
-    return found
+        rolling[kept] = row
+        kept += may_reroll or not is_bust(hand)
+    return kept, found
 
 
 @kernel
@@ -147,12 +153,6 @@ def reroll(
             hand.weasel = 0
             game.used[WEASEL, seat] += 1
             _roll_dice(book, rolls, game, hand, log)
-
-
-@inlined
-def is_bust(hand: Hand) -> bool:
-    """Whether the last roll shows no new face."""
-    return hand.new == 0
 
 
 @kernel

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pickosim.claim import brought_by, can_claim, can_claim_now, claims_now
 from pickosim.dice import CHOICE_STREAM, FACES, Rolls, below, rolls, unit
 from pickosim.kernels import kernel, whole
-from pickosim.rulebook import APPLE, NOTHING, SEATS, TOTALS, Books
+from pickosim.rulebook import APPLE, NOTHING, SEATS, SITTING_HEN, TOTALS, Books
 from pickosim.rules import RuleSet
 from pickosim.table import Table, can_be_robbed
 from pickosim.turn import Hands, has_worm, total
@@ -58,17 +58,18 @@ class Turn:
         seat: int,
         rows: NDArray[np.int32],
         method: str,
-        claimed: NDArray[np.int16] | None = None,
+        notes: dict[str, Any],
+        claimed: NDArray[np.int64] | None = None,
     ) -> None:
         self.rules = rules
         self.players = int(books["players"][0])
         self.seat = seat
         self._books = books
-        self._values = books["values"][0, : books["tiles"][0]]
         self._table = table
         self._hands = hands
         self._rows = rows
         self._method = method
+        self._notes = notes
         self._claimed = claimed
         self._draws = 0
 
@@ -86,8 +87,14 @@ class Turn:
             self.seat,
             self._rows[game : game + 1],
             self._method,
-            self._claimed,
+            self._notes,
+            None if self._claimed is None else self._claimed[game : game + 1],
         )
+
+    @property
+    def question(self) -> str:
+        """The method that is being asked."""
+        return self._method
 
     def _asked_in(self, *methods: str) -> None:
         if self._method not in methods:
@@ -175,12 +182,12 @@ class Turn:
     @cached_property
     def tiles(self) -> IntArray:
         """(T,) int16: value of each tile in the game, ascending."""
-        return _shown(self._values.astype(np.int16))
+        return _shown(self._books["values"][0, : self._books["tiles"][0]].astype(np.int16))
 
     @cached_property
     def tile_worms(self) -> IntArray:
         """(T,) int16: worms on each tile."""
-        return _shown(self._books["worms"][0, : len(self._values)].astype(np.int16))
+        return _shown(self._books["worms"][0, : len(self.tiles)].astype(np.int16))
 
     @cached_property
     def number(self) -> IntArray:
@@ -213,6 +220,21 @@ class Turn:
     def bratworms(self) -> IntArray:
         """(n, P) int16: bratworms of each player."""
         return _shown(self._of_players(self._table["bratworms"]).astype(np.int16))
+
+    @cached_property
+    def at_risk(self) -> IntArray:
+        """(n,) int16: value of the tile that a fail would cost you, 0 if it would cost none."""
+        safe = (self.tops[:, 0] == 0) | (self.holds[:, 0] == SITTING_HEN)
+        if not self.rules.exact_only_returns:
+            safe |= np.isin(self.tops[:, 0], self.rules.exact_only)
+        return _shown(np.where(safe, np.int16(0), self.tops[:, 0]))
+
+    def worms_on(self, tiles: NDArray[Any]) -> IntArray:
+        """int16, shaped like `tiles`: worms on tiles given by value; 0 for 0, as `tops` shows no tile."""
+        worms = np.zeros(TOTALS, np.int16)
+        worms[self.tiles] = self.tile_worms
+        found: IntArray = worms[tiles]
+        return found
 
     @cached_property
     def supply(self) -> IntArray:
@@ -403,12 +425,12 @@ def _brought(
     table: Table,
     seat: int,
     rows: NDArray[np.int32],
-    claimed: NDArray[np.int16],
+    claimed: NDArray[np.int64],
 ) -> NDArray[np.int16]:
     book = books[0]
     out = np.empty(len(rows), np.int16)
     for k in range(len(rows)):
-        out[k] = brought_by(book, table[rows[k]], seat, claimed[rows[k]])
+        out[k] = brought_by(book, table[rows[k]], seat, claimed[k])
     return out
 
 

@@ -1,0 +1,43 @@
+"""Maximises the expected change in worms of its turn."""
+
+import numpy as np
+
+from pickosim.rules import SPECIALISTS
+from pickosim.valuation import Valuation, Worth
+from pickosim.view import Turn
+
+
+class Expected(Valuation):
+    """Maximises the expected change in worms of this turn, with perfect dice play.
+
+    A tile is worth its worms, a steal also `rival` times the worms that the victim loses, a fail the
+    worms of the own top tile that it costs. Specialists and bratworms have a stated worth. A tile that
+    is taken covers the own top, which saves `cover` of that one's worms, and lies open itself.
+    The one-turn expectation bot of several public projects, here with the exact solver.
+    """
+
+    rival: float = 1.0
+    cover: float = 0.0
+    bratworm: float = 1.0
+    canned_worm: float = 0.5
+    sitting_hen: float = 0.5
+    weasel: float = 0.5
+    golden_die: float = 0.5
+    apple: float = 1.0
+
+    def worth(self, turn: Turn) -> Worth:
+        n, worms = len(turn), turn.tile_worms.astype(np.float64)
+        tops = turn.worms_on(turn.tops).astype(np.float64)
+        covered = self.cover * tops[:, :1]
+        return Worth(
+            take=np.broadcast_to(worms, (n, len(worms))) * (1 - self.cover) + covered,
+            steal=tops * (1 - self.cover + self.rival) + covered,
+            fail=-turn.worms_on(turn.at_risk).astype(np.float64),
+            bratworm=np.full(n, self.bratworm),
+            specialist=np.broadcast_to(self._specialists(turn), (n, len(SPECIALISTS))),
+        )
+
+    def _specialists(self, turn: Turn) -> list[float]:
+        worth = {"canned-worm": self.canned_worm, "sitting-hen": self.sitting_hen}
+        worth |= {"weasel": self.weasel, "golden-die": self.golden_die, "apple": self.apple}
+        return [worth.get(name, 0.0) for name in SPECIALISTS]

@@ -1,0 +1,462 @@
+"""The turn solver against brute force, published figures, and itself."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import product
+from math import comb
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pickosim.dice import rolls
+from pickosim.rules import WORM
+from pickosim.solution_cache import Cache, _hash
+from pickosim.solver import (
+    Optimal,
+    best_face,
+    chances,
+    payoff_rows,
+    should_reroll,
+    should_stop,
+    solve,
+)
+from pickosim.turn_graph import Problem, Rolled, Standing, graph, states
+from pickosim.turn_law import Law, TablePolicy, law
+
+STANDARD, SPECIAL = (1, 2, 3, 4, 5, 6), (1, 1, 1, 6, 6, 6)
+SMALL = [
+    Problem(3),
+    Problem(4),
+    Problem(3, STANDARD),
+    Problem(3, SPECIAL),
+    Problem(2, (1, 2, 2, 3, 3, 3)),
+    Problem(3, (), "any roll"),
+    Problem(3, (), "not on a bust"),
+    Problem(2, STANDARD, "any roll"),
+    Problem(3, SPECIAL, "any roll"),
+    Problem(3, SPECIAL, "not on a bust"),
+]
+LARGE = [
+    Problem(),
+    Problem(8, STANDARD),
+    Problem(8, SPECIAL),
+    Problem(8, (), "any roll"),
+    Problem(8, (), "not on a bust"),
+]
+
+
+class State(NamedTuple):
+    """A turn between rolls, in plain Python."""
+
+    aside: frozenset[int]
+    white: int
+    golden: bool
+    points: int
+    weasel: bool
+
+
+class Throw(NamedTuple):
+    """Faces of the white dice in ascending order, and of the golden one (0: not rolled)."""
+
+    white: tuple[int, ...]
+    golden: int
+
+
+@cache
+def throws(white: int, golden: tuple[int, ...]) -> list[tuple[Throw, float]]:
+    """What dice can show, with chances, by going through all dice one by one."""
+    seen = Counter(
+        Throw(tuple(sorted(dice)), gold)
+        for *dice, gold in product(*[range(1, 7)] * white, golden or (0,))
+    )
+    return [(throw, count / seen.total()) for throw, count in seen.items()]
+
+
+class Reference:
+    """The rules of a turn and the best way to play it, by recursion over all throws."""
+
+    def __init__(self, problem: Problem, payoff: np.ndarray) -> None:
+        self.problem = problem
+        self.bust, self.double_one, *worth = payoff.tolist()
+        self.worth = worth[: problem.points], worth[problem.points :]
+        self.start = State(
+            frozenset(), problem.white, bool(problem.golden), 0, problem.weasel != "none"
+        )
+        self.roll_on = cache(self._roll_on)
+
+    def stop(self, state: State) -> float:
+        return self.worth[WORM in state.aside][state.points]
+
+    def may_roll(self, state: State) -> bool:
+        return state.white + state.golden > 0 and len(state.aside) < 6
+
+    def throws(self, state: State) -> list[tuple[Throw, float]]:
+        return throws(state.white, self.problem.golden if state.golden else ())
+
+    def take(self, state: State, throw: Throw, face: int) -> tuple[State, bool]:
+        """The state after setting aside a face, and whether that was two 1s or more."""
+        white, golden = throw.white.count(face), throw.golden == face
+        after = state._replace(
+            aside=state.aside | {face},
+            white=state.white - white,
+            golden=state.golden and not golden,
+            points=state.points + (white + golden) * min(face, 5),
+        )
+        return after, face == 1 and white + golden >= 2
+
+    def choices(self, state: State, throw: Throw) -> dict[int, float]:
+        """The value of setting aside each new face, the highest first."""
+        values = {}
+        for face in sorted({*throw.white, throw.golden} - state.aside - {0}, reverse=True):
+            after, two_ones = self.take(state, throw, face)
+            stand = self.stop(after)
+            if self.may_roll(after):
+                stand = max(stand, self.roll_on(after))
+            values[face] = stand + two_ones * self.double_one
+        return values
+
+    def may_reroll(self, state: State, throw: Throw) -> bool:
+        new = {*throw.white, throw.golden} - state.aside - {0}
+        return state.weasel and (bool(new) or self.problem.weasel == "any roll")
+
+    def _roll_on(self, state: State) -> float:
+        value = 0.0
+        for throw, chance in self.throws(state):
+            best = max(self.choices(state, throw).values(), default=self.bust)
+            if self.may_reroll(state, throw):
+                best = max(best, self.roll_on(state._replace(weasel=False)))
+            value += chance * best
+        return value
+
+    def states(self) -> Iterator[State]:
+        """All states at which the dice can be rolled, the first roll included."""
+        found, todo = {self.start}, [self.start]
+        while todo:
+            state = todo.pop()
+            yield state
+            after = {
+                self.take(state, throw, face)[0]
+                for throw, _ in self.throws(state)
+                for face in {*throw.white, throw.golden} - state.aside - {0}
+            }
+            fresh = {s for s in after | {state._replace(weasel=False)} if self.may_roll(s)} - found
+            found |= fresh
+            todo.extend(fresh)
+
+
+def random_payoffs(problem: Problem, seed: int, rows: int = 1) -> np.ndarray:
+    """Pay-offs with a canned worm, a bonus, and ties among their whole numbers."""
+    random = np.random.default_rng(seed)
+    whole = random.integers(-2, 5, (rows, 2 + 2 * problem.points)).astype(np.float64)
+    return np.where(random.random((rows, 1)) < 0.5, whole, random.normal(size=whole.shape))
+
+
+def mask(faces: frozenset[int]) -> int:
+    return sum(1 << (face - 1) for face in faces)
+
+
+@cache
+def roll_numbers(dice: int) -> dict[tuple[int, ...], int]:
+    counts = rolls(dice)["counts"]
+    return {
+        tuple(np.repeat(np.arange(7), row).tolist()): number for number, row in enumerate(counts)
+    }
+
+
+def standing(all_states: list[State]) -> Standing:
+    rows = [(mask(s.aside), s.points, s.white, s.golden, s.weasel) for s in all_states]
+    return Standing(*np.ascontiguousarray(np.array(rows, np.uint8).T))
+
+
+def rolled(situations: list[tuple[State, Throw]]) -> Rolled:
+    number = roll_numbers(5)
+    rows = []
+    for state, throw in situations:
+        dice = tuple(sorted(face for face in (*throw.white, throw.golden) if face))
+        rows.append(
+            (mask(state.aside), state.points, state.white, state.weasel, number[dice], throw.golden)
+        )
+    columns = np.ascontiguousarray(np.array(rows, np.uint16).T)
+    return Rolled(*(c if i == 4 else c.astype(np.uint8) for i, c in enumerate(columns)))
+
+
+@pytest.mark.parametrize("problem", SMALL, ids=str)
+@pytest.mark.parametrize("seed", [1, 2, 5])
+def test_every_value_and_choice_is_that_of_brute_force(problem: Problem, seed: int) -> None:
+    payoff = random_payoffs(problem, seed)
+    reference, plan = Reference(problem, payoff[0]), graph(problem)
+    solutions = solve(plan, payoff)
+    all_states = list(reference.states())
+    assert solutions[0, plan.start] == pytest.approx(reference.roll_on(reference.start), abs=1e-13)
+
+    at = standing(all_states)
+    slots = plan.base[at.weasel, at.aside, at.white, at.golden] + at.points
+    roll_on = np.array([reference.roll_on(state) for state in all_states])
+    np.testing.assert_allclose(solutions[0, slots], roll_on, atol=1e-13)
+    stop = np.array([reference.stop(state) for state in all_states])
+    np.testing.assert_array_equal(
+        should_stop(plan, solutions, np.zeros(len(stop), np.int64), at), roll_on <= stop + 1e-11
+    )
+
+    situations = [(state, throw) for state in all_states for throw, _ in reference.throws(state)]
+    at_roll, which = rolled(situations), np.zeros(len(situations), np.int64)
+    faces = best_face(plan, solutions, which, at_roll).tolist()
+    rerolls = should_reroll(plan, solutions, which, at_roll).tolist()
+    for (state, throw), face, reroll in zip(situations, faces, rerolls, strict=True):
+        values = reference.choices(state, throw)
+        best = max(values.values(), default=reference.bust)
+        assert face == next((f for f, v in values.items() if v > best - 1e-11), 0)
+        again = reference.roll_on(state._replace(weasel=False))
+        assert reroll == (reference.may_reroll(state, throw) and again > best + 1e-11)
+
+
+def test_sizes_of_the_graph() -> None:
+    assert sum(map(len, states(Problem()).values())) == 1939
+    assert sum(map(len, states(Problem(9)).values())) == 2727
+    plan = graph(Problem())
+    reached = [points for pool, points in reversed(states(Problem()).items()) if pool.may_roll]
+    per_step = np.add.reduceat((plan.weight > 0).sum(axis=1), plan.first[:-1])
+    pairs = sum(
+        len(p) * (n + (b > 0)) for p, n, b in zip(reached, per_step, plan.bust, strict=True)
+    )
+    assert pairs == 34_389
+    np.testing.assert_array_equal(
+        plan.bust + np.add.reduceat(plan.weight.sum(axis=1), plan.first[:-1]), plan.ways
+    )
+
+
+@pytest.mark.parametrize(
+    ("points", "at_least"),
+    [(21, 0.893026737151), (24, 0.748373333870), (30, 0.263789519465), (36, 0.015678145194)],
+)
+def test_best_chance_of_at_least(points: int, at_least: float) -> None:
+    assert chances(Problem()).at_least[points] == pytest.approx(at_least, abs=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("points", "exactly"), [(21, 0.439596789623), (24, 0.375060188352), (33, 0.050814146831)]
+)
+def test_best_chance_of_exactly(points: int, exactly: float) -> None:
+    assert chances(Problem()).exactly[points] == pytest.approx(exactly, abs=1e-11)
+
+
+@pytest.mark.parametrize(("risk", "expected"), [(0, 1.64472967404), (2, 1.263222198)])
+def test_worms_of_a_turn_on_the_full_grill(risk: int, expected: float) -> None:
+    plan = graph(Problem())
+    points = np.arange(plan.points)
+    worms = np.where(points >= 21, (np.minimum(points, 36) - 17) // 4, -risk)[None]
+    lost = np.full(1, -risk)
+    payoff = payoff_rows(np.full_like(worms, -risk), worms, lost, np.zeros(1))
+    assert solve(plan, payoff)[0, plan.start] == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_golden_die_with_the_usual_faces_is_a_ninth_die() -> None:
+    golden, ninth = graph(Problem(8, STANDARD)), graph(Problem(9))
+    payoff = random_payoffs(Problem(9), 3, 4)
+    np.testing.assert_array_equal(solve(golden, payoff), solve(ninth, payoff))
+
+
+def test_where_nothing_matters_all_values_are_the_same_and_the_turn_stops() -> None:
+    problem = Problem(8, (), "any roll")
+    plan = graph(problem)
+    payoff = np.full((1, 2 + 2 * plan.points), 0.1)
+    payoff[:, 1] = 0
+    solution = solve(plan, payoff)[0]
+    np.testing.assert_allclose(solution[2:], 0.1, rtol=1e-14)
+    result = law(problem, Optimal(plan, solution))
+    assert result.bust.sum() == 0
+
+
+def value_of(result: Law, payoff: np.ndarray) -> float:
+    """The expected pay-off of a turn with this law."""
+    bust, double_one, worth = payoff[0], payoff[1], payoff[2:].reshape(2, -1)
+    two_ones = result.bust[1] + result.stopped[1].sum()
+    stopped = (result.stopped.sum(axis=0) * worth).sum()
+    return float(stopped + result.bust.sum() * bust + two_ones * double_one)
+
+
+@pytest.mark.parametrize("problem", SMALL + LARGE, ids=str)
+def test_the_best_policy_earns_the_value_of_the_turn(problem: Problem) -> None:
+    plan, payoff = graph(problem), random_payoffs(problem, 7, 2)
+    for row, solution in zip(payoff, solve(plan, payoff), strict=True):
+        result = law(problem, Optimal(plan, solution))
+        assert result.bust.sum() + result.stopped.sum() == pytest.approx(1, abs=1e-12)
+        assert value_of(result, row) == pytest.approx(solution[plan.start], abs=1e-10)
+
+
+def random_table_policy(problem: Problem, seed: int) -> TablePolicy:
+    random = np.random.default_rng(seed)
+    shown = rolls(problem.white + bool(problem.golden))["faces"]
+    new = shown[:, None] & ~np.arange(64, dtype=np.uint8)
+    legal = (new[..., None] >> np.arange(6) & 1) > 0
+    pick = np.where(legal, random.random(legal.shape), -1).argmax(axis=-1) + 1
+    stop_at = random.random((2, problem.points)) < 0.3
+    return TablePolicy(np.where(new > 0, pick, 0).astype(np.uint8), stop_at)
+
+
+def reference_law(
+    problem: Problem, policy: TablePolicy
+) -> dict[tuple[str, bool, bool, int], float]:
+    """Chances of (end, two 1s, worm, points): what is left to play is played throw by throw."""
+    reference = Reference(problem, np.zeros(2 + 2 * problem.points))
+    number = roll_numbers(5)
+    found: dict[tuple[str, bool, bool, int], float] = defaultdict(float)
+    to_play = defaultdict(float, {(reference.start, False, True): 1.0})
+    while to_play:
+        state, two_ones, must_roll = max(
+            to_play, key=lambda key: (key[0].white + key[0].golden, key[0].weasel)
+        )
+        chance = to_play.pop((state, two_ones, must_roll))
+        worm = WORM in state.aside
+        wants = not must_roll and policy.stop_at[int(worm), state.points]
+        if wants or not reference.may_roll(state):
+            found["stopped", two_ones, worm, state.points] += chance
+            continue
+        for throw, share in reference.throws(state):
+            dice = tuple(sorted(face for face in (*throw.white, throw.golden) if face))
+            face = int(policy.pick[number[dice], mask(state.aside)])
+            if face:
+                after, bonus = reference.take(state, throw, face)
+                to_play[after, two_ones or bonus, False] += chance * share
+            elif reference.may_reroll(state, throw):
+                to_play[state._replace(weasel=False), two_ones, True] += chance * share
+            else:
+                found["bust", two_ones, False, 0] += chance * share
+    return found
+
+
+@pytest.mark.parametrize("problem", SMALL, ids=str)
+def test_law_of_a_table_policy_is_that_of_brute_force(problem: Problem) -> None:
+    policy = random_table_policy(problem, 11)
+    result, expected = law(problem, policy), reference_law(problem, policy)
+    for double in (False, True):
+        bust = expected["bust", double, False, 0]
+        assert result.bust[int(double)] == pytest.approx(bust, abs=1e-13)
+        for worm in (False, True):
+            stopped = [expected["stopped", double, worm, p] for p in range(problem.points)]
+            np.testing.assert_allclose(result.stopped[int(double), int(worm)], stopped, atol=1e-13)
+
+
+class Functions(NamedTuple):
+    """A policy of three functions."""
+
+    stop: Callable[[Standing], np.ndarray]
+    face: Callable[[Rolled], np.ndarray]
+    reroll: Callable[[Rolled], np.ndarray]
+
+
+def test_law_of_functions() -> None:
+    """Set aside the highest face of the first roll and stop: the worms are binomial."""
+    shown = rolls(8)["faces"]
+
+    def highest_new(at: Rolled) -> np.ndarray:
+        new = shown[at.roll] & ~at.aside
+        return np.array([faces.bit_length() for faces in range(64)], np.uint8)[new]
+
+    policy = Functions(
+        stop=lambda at: np.ones(len(at.aside), np.bool_),
+        face=highest_new,
+        reroll=lambda at: np.zeros(len(at.aside), np.bool_),
+    )
+    result = law(Problem(), policy)
+    worms = [comb(8, dice) * 5 ** (8 - dice) / 6**8 for dice in range(1, 9)]
+    np.testing.assert_allclose(result.stopped[0, 1, 5:41:5], worms)
+    assert result.stopped[1].sum() == result.stopped[1, 0, 8] == pytest.approx(6.0**-8)
+    assert result.stopped.sum() == pytest.approx(1)
+
+
+def test_law_refuses_an_illegal_face() -> None:
+    policy = random_table_policy(Problem(3), 1)
+    with pytest.raises(ValueError, match="not a new face"):
+        law(Problem(3), TablePolicy(np.full_like(policy.pick, 6), policy.stop_at))
+
+
+@given(st.integers(0, 2**32), st.lists(st.integers(0, 199), min_size=1, max_size=200))
+@settings(max_examples=30, deadline=None)
+def test_a_solution_does_not_depend_on_the_others_of_its_batch(seed: int, rows: list[int]) -> None:
+    problem = Problem(3, SPECIAL, "any roll")
+    plan, payoff = graph(problem), random_payoffs(problem, seed, 200)
+    alone = [solve(plan, payoff[row : row + 1])[0] for row in rows[:5]]
+    together = solve(plan, payoff[rows])
+    np.testing.assert_array_equal(together[:5], alone)
+    np.testing.assert_array_equal(together, solve(plan, payoff)[rows])
+
+
+def test_nor_with_all_dice() -> None:
+    plan, payoff = graph(Problem()), random_payoffs(Problem(), 1, 67)
+    together = solve(plan, payoff)
+    for row in (0, 31, 63, 64, 66):
+        np.testing.assert_array_equal(together[row], solve(plan, payoff[row : row + 1])[0])
+
+
+ENTRY_BYTES = 8 * graph(Problem(3)).slots + 56
+"""What a solution of three dice takes in the cache."""
+
+
+@given(
+    st.integers(0, 2**32),
+    st.floats(0, 0.2),
+    st.lists(st.lists(st.integers(0, 299), max_size=250), min_size=1, max_size=8),
+)
+@settings(max_examples=50, deadline=None)
+def test_cache_is_right_and_bounded(seed: int, megabytes: float, calls: list[list[int]]) -> None:
+    problem = Problem(3)
+    store, payoff = Cache(problem, megabytes), random_payoffs(problem, seed, 300)
+    expected = solve(store.graph, payoff)
+    largest = max(len(set(rows)) for rows in calls)
+    for rows in calls:
+        solutions, which = store.find(payoff[rows])
+        np.testing.assert_array_equal(solutions[which], expected[rows])
+        assert store.bytes <= max(1e6 * megabytes, ENTRY_BYTES * max(64, 2 * largest)) + 2000
+    assert store.solved + store.hits == sum(map(len, calls))
+
+
+def test_cache_solves_each_payoff_once_while_there_is_room() -> None:
+    store, payoff = Cache(Problem(3), 10), random_payoffs(Problem(3), 1, 100)
+    store.find(payoff[:60])
+    store.find(payoff[30:])
+    store.find(np.repeat(payoff, 3, axis=0))
+    assert (store.solved, store.hits) == (100, 30 + 300)
+
+
+def test_cache_forgets_what_was_unused_for_longest() -> None:
+    problem = Problem(3)
+    payoff = random_payoffs(problem, 1, 300)
+    store = Cache(problem, 100 * ENTRY_BYTES / 1e6)
+    store.find(payoff[:50])
+    store.find(payoff[50:100])
+    store.find(payoff[100:120])
+    assert store.solved == 120
+    store.find(payoff[50:120])
+    assert store.solved == 120
+    store.find(payoff[:50])
+    assert store.solved > 120
+
+
+def test_a_call_that_needs_more_than_the_cache_may_hold_is_answered_all_the_same() -> None:
+    problem = Problem(3)
+    payoff = random_payoffs(problem, 2, 300)
+    store = Cache(problem, 100 * ENTRY_BYTES / 1e6)
+    expected = solve(store.graph, payoff)
+    store.find(payoff[:90])
+    solutions, which = store.find(payoff)
+    np.testing.assert_array_equal(solutions[which], expected)
+    assert store.bytes < 2 * 300 * ENTRY_BYTES
+
+
+def test_hashes_of_similar_payoffs_differ_in_both_halves() -> None:
+    random = np.random.default_rng(1)
+    rows = np.unique(random.integers(-1, 2, (100_000, 84)).astype(np.float64), axis=0)
+    one_changed = rows[:1].repeat(84 * 64, axis=0).view(np.uint64)
+    bits = np.uint64(1) << np.arange(64, dtype=np.uint64)
+    one_changed.reshape(84, 64, 84)[np.arange(84), :, np.arange(84)] ^= bits
+    words = np.vstack([rows.view(np.uint64), one_changed])
+    secret = Cache(Problem(), 1)._index.secret
+    keys = np.array([_hash(secret, words, row) for row in range(len(words))], np.uint64)
+    assert all(len(np.unique(half)) == len(words) for half in keys.T)
