@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import polars as pl
 
 from pickosim.bench import run_bench
-from pickosim.errors import PickosimError
 from pickosim.game import play_games
-from pickosim.match import seat
+from pickosim.match import check_numbers, seat
 from pickosim.rules import RuleSet
 from pickosim.run import Standings, run_tournament
 from pickosim.strategy import Strategy
@@ -25,9 +24,8 @@ def play(
     first: int = 0,
 ) -> Played:
     """Play games between bots, seated in this order (seat 0 begins), numbered from `first`."""
-    if games < 1 or first < 0:
-        raise PickosimError(f"{games} games from number {first} cannot be played.")
     match = seat(bots, rules, seed)
+    check_numbers(first, games)
     return Played(match, first, play_games(match, first, games))
 
 
@@ -38,8 +36,6 @@ def trace(
     game: int = 0,
 ) -> list[Event]:
     """Every event of one game, the same game that a batch with that seed plays as that number."""
-    if game < 0:
-        raise PickosimError(f"Games are numbered from 0; there is no game {game}.")
     return trace_game(seat(bots, rules, seed), game)
 
 

@@ -67,7 +67,7 @@ class Batch:
         batch: int = BATCH,
         log: Log | None = None,
         check: bool = False,
-        overhear: Callable[[Turn, str], None] | None = None,
+        overhear: Callable[[Turn], None] | None = None,
     ) -> None:
         size = max(1, min(batch, games))
         self.match = match
@@ -204,7 +204,7 @@ class Batch:
         )
         answers = ask(self.match, turn, method)
         if self.overhear is not None:
-            self.overhear(turn, method)
+            self.overhear(turn)
         return answers
 
     def _ask_for_golden_die(self, seat: int, rows: NDArray[np.int32]) -> None:

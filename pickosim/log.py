@@ -56,17 +56,22 @@ def new_log(room: bool = False) -> Log:
     return np.zeros(1 if room else 0, EVENT)
 
 
+def length(log: Log) -> int:
+    """How many events have been written."""
+    return int(log["game"][0])
+
+
 def with_room(log: Log, games: int) -> Log:
     """The same log with room for one more turn of so many games; a log without room as it is."""
     if len(log) == 0:
         return log
-    missing = 1 + int(log["game"][0]) + games * MOST_A_TURN - len(log)
+    missing = 1 + length(log) + games * MOST_A_TURN - len(log)
     return np.concatenate([log, np.zeros(len(log) + missing, EVENT)]) if missing > 0 else log
 
 
 def events(log: Log) -> NDArray[np.void]:
     """(n,) of EVENT: what has been written, game by game, in the order in which it happened."""
-    written = log[1 : 1 + int(log["game"][0])]
+    written = log[1 : 1 + length(log)]
     return written[np.argsort(written["game"], kind="stable")]
 
 

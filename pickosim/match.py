@@ -34,6 +34,18 @@ class Match:
         return shlex.join(["pickosim", "watch", *self.specs, *rules, *address])
 
 
+LAST_GAME = (1 << 62) - 1
+
+
+def check_numbers(first: int, games: int = 1) -> None:
+    """Refuse games whose numbers do not exist."""
+    if games < 1:
+        raise PickosimError(f"{games} games cannot be played.")
+    if first < 0 or first + games - 1 > LAST_GAME:
+        wrong = first if first < 0 else first + games - 1
+        raise PickosimError(f"Games are numbered from 0 to 2^62 - 1; there is no game {wrong}.")
+
+
 def seat(bots: Sequence[str | Strategy], rules: str | RuleSet = "classic", seed: int = 0) -> Match:
     """The match of these bots, in this order of seats."""
     if isinstance(bots, str):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 
 import numpy as np
 import polars as pl
@@ -22,7 +23,12 @@ CHUNK = 1 << 15
 
 @dataclass(frozen=True)
 class Standings:
-    """How a tournament ended: one row a bot in `standings`, one a bot and matchup in `matchups`."""
+    """How a tournament ended.
+
+    One row a bot in `standings`, one a bot and table in `matchups`, one a bot and rival in `pairs`: the
+    share of games in which the bot finished `ahead` of that rival (ties count half), over all tables
+    at which they met.
+    """
 
     rules: RuleSet
     seed: int
@@ -30,6 +36,7 @@ class Standings:
     unfinished: int
     standings: pl.DataFrame
     matchups: pl.DataFrame
+    pairs: pl.DataFrame
 
 
 def run_tournament(
@@ -42,11 +49,7 @@ def run_tournament(
 ) -> Standings:
     """A round robin, at least `games` games a matchup."""
     rule_set = load_rules(rules)
-    matchups = round_robin(bots, players)
-    for matchup in matchups:
-        seat(
-            matchup, rule_set, seed
-        )  # a bot or table that cannot play is refused before the first game
+    matchups = checked_matchups(bots, rule_set, players, seed)
     blocks = blocks_for(games, players)
     chunks = [
         (matchup, chunk)
@@ -56,12 +59,7 @@ def run_tournament(
     played = Parallel(n_jobs=workers)(
         delayed(_play_chunk)(matchup, rule_set, seed, chunk) for matchup, chunk in chunks
     )
-    rows = pl.concat(
-        [
-            sums.insert_column(0, pl.Series("table", [" - ".join(m)] * len(m)))
-            for (m, _), sums in zip(chunks, played, strict=True)
-        ]
-    )
+    rows, pairs = (pl.concat(frames) for frames in zip(*played, strict=True))
     return Standings(
         rules=rule_set,
         seed=seed,
@@ -69,7 +67,16 @@ def run_tournament(
         unfinished=int(rows["unfinished"].sum()) // players,
         standings=_rates(rows, ["strategy"]).sort("win_share", descending=True),
         matchups=_rates(rows, ["table", "strategy"]),
+        pairs=_pair_rates(pairs),
     )
+
+
+def checked_matchups(bots: Sequence[str], rules: RuleSet, players: int, seed: int) -> list[Matchup]:
+    """Who meets whom; a bot or table that cannot play is refused before the first game."""
+    matchups = round_robin(bots, players)
+    for matchup in matchups:
+        seat(matchup, rules, seed)
+    return matchups
 
 
 def _chunks(first: int, blocks: int) -> Iterator[range]:
@@ -80,48 +87,80 @@ def _chunks(first: int, blocks: int) -> Iterator[range]:
         yield range(start, min(start + CHUNK, first + blocks))
 
 
-def _play_chunk(matchup: Matchup, rules: RuleSet, seed: int, blocks: range) -> pl.DataFrame:
-    """Sums over some blocks of a matchup, one row a bot."""
+def _play_chunk(
+    matchup: Matchup, rules: RuleSet, seed: int, blocks: range
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Sums over some blocks of a matchup: one row a bot, and one a bot and rival."""
     players = len(matchup)
-    wins = np.zeros((len(blocks), players))
-    scores = np.zeros((len(blocks), players))
-    ranks = np.zeros((len(blocks), players))
+    wins, scores, ranks = (np.zeros((len(blocks), players)) for _ in range(3))
+    ahead = np.zeros((len(blocks), players, players))
     unfinished = 0
     for turned, seating in enumerate(rotations(matchup)):
         tally = play_games(seat(seating, rules, seed), blocks.start, len(blocks))
         # Bot b sits `turned` places further on in the matchup's own order.
+        rank = np.roll(tally.rank, turned, axis=1)
         wins += np.roll(win_shares(tally), turned, axis=1)
         scores += np.roll(tally.score, turned, axis=1)
-        ranks += np.roll(tally.rank, turned, axis=1)
+        ranks += rank
+        ahead += 0.5 + 0.5 * np.sign(rank[:, None, :].astype(float) - rank[:, :, None])
         unfinished += int((~tally.finished).sum())
-    wins /= players
-    return pl.DataFrame(
+    wins, ahead = wins / players, ahead / players
+    table = " - ".join(matchup)
+    common = {"table": table, "blocks": len(blocks), "games": len(blocks) * players}
+    bots = pl.DataFrame(
         {
             "strategy": matchup,
-            "blocks": [len(blocks)] * players,
-            "games": [len(blocks) * players] * players,
             "wins": wins.sum(axis=0),
             "wins_squared": (wins**2).sum(axis=0),
             "scores": scores.sum(axis=0),
             "ranks": ranks.sum(axis=0),
-            "unfinished": [unfinished] * players,
         }
+    ).with_columns(unfinished=unfinished, **{key: pl.lit(value) for key, value in common.items()})
+    pairs = pl.DataFrame(
+        [
+            {
+                "strategy": matchup[a],
+                "rival": matchup[b],
+                "ahead": ahead[:, a, b].sum(),
+                "ahead_squared": (ahead[:, a, b] ** 2).sum(),
+                **common,
+            }
+            for a, b in permutations(range(players), 2)
+        ]
     )
+    return bots, pairs
+
+
+def _pair_rates(rows: pl.DataFrame) -> pl.DataFrame:
+    """Sums of pairs added up over all tables, and the rates they give with their intervals."""
+    by = ["strategy", "rival"]
+    sums = rows.group_by(by, maintain_order=True).agg(pl.all().exclude(*by, "table").sum())
+    low, high = _intervals(sums, "ahead")
+    return sums.select(
+        *by, "games", ahead=pl.col("ahead") / pl.col("blocks"), ahead_low=low, ahead_high=high
+    )
+
+
+def _intervals(sums: pl.DataFrame, name: str) -> tuple[pl.Series, pl.Series]:
+    """Intervals of shares from the sums and sums of squares over blocks."""
+    found = [
+        mean_interval(row["blocks"], row[name], row[f"{name}_squared"])
+        for row in sums.iter_rows(named=True)
+    ]
+    low = pl.Series([max(0.0, low) for low, _ in found])
+    return low, pl.Series([min(1.0, high) for _, high in found])
 
 
 def _rates(rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     """Sums added up, and the rates they give with their intervals."""
     sums = rows.group_by(by, maintain_order=True).agg(pl.all().exclude(*by, "table").sum())
-    intervals = [
-        mean_interval(row["blocks"], row["wins"], row["wins_squared"])
-        for row in sums.iter_rows(named=True)
-    ]
+    low, high = _intervals(sums, "wins")
     return sums.select(
         *by,
         "games",
         win_share=pl.col("wins") / pl.col("blocks"),
-        win_share_low=pl.Series([max(0.0, low) for low, _ in intervals]),
-        win_share_high=pl.Series([min(1.0, high) for _, high in intervals]),
+        win_share_low=low,
+        win_share_high=high,
         mean_score=pl.col("scores") / pl.col("games"),
         mean_rank=pl.col("ranks") / pl.col("games"),
     )

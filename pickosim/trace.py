@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import groupby
+from types import MappingProxyType
 from typing import Any
 
 from pickosim import log
 from pickosim.dice import FACES, rolls
 from pickosim.errors import StrategyError
 from pickosim.game import Batch
-from pickosim.match import Match
+from pickosim.match import Match, check_numbers
 from pickosim.rulebook import APPLE, NOTHING, SEATS
 from pickosim.rules import SPECIALISTS, WORM
 from pickosim.table import is_seat
 from pickosim.tally import Tally
+from pickosim.view import Turn
 
 Event = dict[str, Any]
 
@@ -26,6 +28,7 @@ def trace_games(match: Match, first: int, games: int, *, check: bool = False) ->
 
     With `check`, every turn is followed by the test that nothing is in two places or none.
     """
+    check_numbers(first, games)
     batch = Batch(match, first, games, log=log.new_log(room=True), check=check)
     tally = batch.play()
     by_game = groupby(log.events(batch.log).tolist(), key=lambda row: row[0])
@@ -37,16 +40,32 @@ def trace_game(match: Match, game: int) -> list[Event]:
     return trace_games(match, game, 1)[0]
 
 
-def tell_game(match: Match, game: int) -> tuple[list[Event], StrategyError | None]:
-    """The trace of one game; of a game that a strategy broke off, what happened before, and the error."""
-    batch = Batch(match, game, 1, log=log.new_log(room=True))
+def tell_game(
+    match: Match, game: int, *, why: bool = False
+) -> tuple[list[Event], StrategyError | None]:
+    """The trace of one game; of a game that a strategy broke off, what happened before, and the error.
+
+    With `why`, what a strategy says to explain an answer stands before what came of it, as an event
+    `why` with the `question` and its `options`: pairs of words and values, the best first.
+    """
+    check_numbers(game)
+    reasons: dict[int, Event] = {}
+
+    def overhear(turn: Turn) -> None:
+        options = match.strategies[turn.seat].explain(turn)
+        if options:
+            options.sort(key=lambda option: -option[1])
+            about = {"event": "why", "turn": int(turn.number[0]), "seat": turn.seat}
+            reasons[log.length(batch.log)] = about | {"question": turn.question, "options": options}
+
+    batch = Batch(match, game, 1, log=log.new_log(room=True), overhear=overhear if why else None)
     try:
-        tally = batch.play()
-    except StrategyError as error:
-        teller = _Teller(match)
-        told = [teller.event(*row[1:]) for row in log.events(batch.log).tolist()]
-        return [_opening(match, game), *told], error
-    return _trace(match, game, log.events(batch.log).tolist(), tally, 0), None
+        tally, error = batch.play(), None
+    except StrategyError as mistake:
+        tally, error = None, mistake
+    rows = log.events(batch.log).tolist()
+    told = _trace(match, game, rows, tally, 0, reasons)
+    return told, error
 
 
 def face_name(face: int) -> str:
@@ -54,14 +73,26 @@ def face_name(face: int) -> str:
     return "worm" if face == WORM else str(face)
 
 
-def _trace(match: Match, game: int, rows: list[Any], tally: Tally, entry: int) -> list[Event]:
+def _trace(
+    match: Match,
+    game: int,
+    rows: list[Any],
+    tally: Tally | None,
+    entry: int,
+    reasons: Mapping[int, Event] = MappingProxyType({}),
+) -> list[Event]:
+    """All events: the opening, the rows of the log (`reasons` before the row they led to), the end."""
     teller = _Teller(match)
-    told = [teller.event(*row[1:]) for row in rows if row[2] != log.STACKED]
+    told = [_opening(match, game)]
     stacks: list[list[int]] = [[] for _ in match.specs]
-    for _, _, kind, seat, tile, _ in rows:
+    for number, (_, turn, kind, a, b, c) in enumerate(rows):
+        if number in reasons:
+            told.append(reasons[number])
         if kind == log.STACKED:
-            stacks[seat].insert(0, teller.tiles[tile])
-    return [_opening(match, game), *told, _end(stacks, tally, entry)]
+            stacks[a].insert(0, teller.tiles[b])
+        else:
+            told.append(teller.event(turn, kind, a, b, c))
+    return told if tally is None else [*told, _end(stacks, tally, entry)]
 
 
 def _opening(match: Match, game: int) -> Event:

@@ -16,7 +16,7 @@ from pickosim.claim import claims, victim_of
 from pickosim.dice import FACES
 from pickosim.kernels import kernel
 from pickosim.rulebook import RAVEN, SITTING_HEN, WEASEL, Books
-from pickosim.rules import RuleSet
+from pickosim.rules import WORM, RuleSet
 from pickosim.solution_cache import Cache
 from pickosim.solver import best_face, should_reroll, should_stop
 from pickosim.strategy import Strategy
@@ -327,5 +327,6 @@ def _explain_dice(strategy: Valuation, turn: Turn) -> list[tuple[str, float]]:
         if turn.legal[0, face]:
             stop, roll_on, bonus = slots_after(plan.graph, at, 0, weasel, face)
             value = max(solution[stop], solution[roll_on]) + (solution[1] if bonus else 0.0)
-            options.append((f"set aside {face}", float(value)))
+            name = "worms" if face == WORM else f"{face}s"
+            options.append((name, float(value)))
     return options

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
+from rich.console import Group
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from pickosim.trace import Event
+if TYPE_CHECKING:
+    import polars as pl
 
-DICE, WORM, GOLD, GOOD, BAD, QUIET = "bold", "bold magenta", "bold yellow", "green", "red", "dim"
+    from pickosim.trace import Event
+
+DICE, WORM, GOLD, GOOD, BAD, QUIET = (
+    "bold",
+    "bold magenta",
+    "not dim bold yellow",
+    "green",
+    "red",
+    "dim",
+)
 
 
 def story(trace: Iterable[Event]) -> Iterator[Text]:
@@ -119,6 +133,8 @@ def _lines(event: Event, scene: Scene) -> Iterator[Text]:
     match event["event"]:
         case "roll":
             yield _dice(event)
+        case "why":
+            yield from _reasons(event)
         case "reroll":
             yield Text("      the weasel: rolls these dice again", style=GOLD)
         case "set-aside":
@@ -154,6 +170,15 @@ def _lines(event: Event, scene: Scene) -> Iterator[Text]:
         case "end":
             yield Text()
             yield from _ending(event, scene)
+
+
+def _reasons(event: Event) -> Iterator[Text]:
+    """The options of a question with their values, the best first."""
+    line = Text("      why: ", style=QUIET)
+    options = [f"{words} {value:.3f}" for words, value in event["options"]]
+    line.append(options[0], style="not dim")
+    line.append("".join(f", {option}" for option in options[1:]))
+    yield line
 
 
 def _dice(event: Event) -> Text:
@@ -198,11 +223,63 @@ def percent(share: float) -> str:
     return f"{100 * share:.2f} %"
 
 
-def grid(title: str, columns: list[tuple[str, str]], rows: Iterable[Iterable[object]]) -> Table:
-    """A table with a title; each column has a heading and is justified left or right."""
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+def airy(value: str) -> str:
+    """An option's value with a space after each comma, so that lines break there."""
+    return re.sub(r",(?=\S)", ", ", value)
+
+
+def hanging(line: Text) -> Text | Padding:
+    """A line that goes on under its own beginning where it has to be broken."""
+    indent = len(line.plain) - len(line.plain.lstrip())
+    if indent == 0:
+        return line
+    return Padding(line[indent:], (0, 0, 0, indent), expand=False)
+
+
+def grid(title: str, columns: list[tuple[str, str]], rows: Iterable[Iterable[object]]) -> Group:
+    """A table under its title; each column has a heading and is justified left or right."""
+    table = Table(box=None, pad_edge=False)
     for heading, side in columns:
-        table.add_column(heading, justify="right" if side == "right" else "left", overflow="fold")
+        table.add_column(
+            Text(heading), justify="right" if side == "right" else "left", overflow="fold"
+        )
     for row in rows:
-        table.add_row(*(str(cell) for cell in row))
-    return table
+        table.add_row(*(Text(str(cell)) for cell in row))
+    return Group(Text(title, style="bold"), table)
+
+
+def standings_table(title: str, standings: pl.DataFrame) -> Group:
+    """How a tournament ended, the best bot first."""
+    rows = [
+        (
+            row["strategy"],
+            percent(row["win_share"]),
+            f"{percent(row['win_share_low'])} to {percent(row['win_share_high'])}",
+            f"{row['mean_score']:.2f}",
+            f"{row['mean_rank']:.3f}",
+            f"{row['games']:,}",
+        )
+        for row in standings.iter_rows(named=True)
+    ]
+    headings = ["win share", "95 % interval", "worms", "rank", "games"]
+    return grid(title, [("bot", "left"), *((heading, "right") for heading in headings)], rows)
+
+
+def cross_table(standings: pl.DataFrame, pairs: pl.DataFrame) -> Group:
+    """Who finishes ahead of whom, bots in the order of the standings; columns by number."""
+    order = standings["strategy"].to_list()
+    ahead = {(row["strategy"], row["rival"]): row["ahead"] for row in pairs.iter_rows(named=True)}
+    rows = [
+        (
+            f"{number} {bot}",
+            *(f"{100 * ahead[bot, rival]:.1f}" if rival != bot else "-" for rival in order),
+        )
+        for number, bot in enumerate(order, start=1)
+    ]
+    width = max(row["ahead_high"] - row["ahead_low"] for row in pairs.iter_rows(named=True))
+    title = (
+        "Finishes ahead of …, in % of their games, ties counted half "
+        f"(95 %: ± {50 * width:.2f} at most; {pairs['games'].min():,} games a pair)"
+    )
+    columns = [("bot", "left"), *((str(n), "right") for n in range(1, len(order) + 1))]
+    return grid(title, columns, rows)

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from pickosim.dice import POINTS
+from pickosim.heuristics import keep_better, points_to_gain
 from pickosim.rules import WORM
 from pickosim.strategy import Strategy
 from pickosim.view import BoolArray, Turn
@@ -18,9 +18,12 @@ class Cautious(Strategy):
     worms: int = 1
 
     def pick(self, turn: Turn) -> NDArray[np.int16]:
-        scores = turn.counts * POINTS.astype(np.int16)
+        scores = points_to_gain(turn)
         first = turn.counts[:, WORM] >= self.worms
         return turn.best(scores + 100 * (first[:, None] & (np.arange(WORM + 1) == WORM)))
 
     def stop(self, turn: Turn) -> BoolArray:
         return turn.can_claim
+
+    def keep_new_specialist(self, turn: Turn) -> BoolArray:
+        return keep_better(turn)

@@ -19,8 +19,8 @@ class Expected(Valuation):
     rival: float = 1.0
     cover: float = 0.0
     bratworm: float = 1.0
-    canned_worm: float = 0.5
-    sitting_hen: float = 0.5
+    canned_worm: float = 1.0
+    sitting_hen: float = 1.5
     weasel: float = 0.5
     golden_die: float = 0.5
     apple: float = 1.0

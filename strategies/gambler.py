@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from pickosim.dice import POINTS
+from pickosim.heuristics import keep_better, points_to_gain
 from pickosim.strategy import Strategy
 from pickosim.view import BoolArray, Turn
 
@@ -18,10 +18,13 @@ class Gambler(Strategy):
     worms: int = 3
 
     def pick(self, turn: Turn) -> NDArray[np.int16]:
-        return turn.best(turn.counts * POINTS)
+        return turn.best(points_to_gain(turn))
 
     def stop(self, turn: Turn) -> BoolArray:
         within_reach = turn.claims & (turn.tile_worms >= self.worms)
         worth_it = within_reach.any(axis=1)
         on_grill = (turn.grill & (turn.tile_worms >= self.worms)).any(axis=1)
         return turn.can_claim & (worth_it | ~on_grill | (turn.dice_left <= 1))
+
+    def keep_new_specialist(self, turn: Turn) -> BoolArray:
+        return keep_better(turn)

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from pickosim.dice import POINTS
+from pickosim.heuristics import keep_better, points_to_gain
 from pickosim.rules import WORM
 from pickosim.strategy import Strategy
 from pickosim.view import BoolArray, Turn
@@ -20,7 +20,7 @@ class LateWorms(Strategy):
     plenty: int = 3
 
     def pick(self, turn: Turn) -> NDArray[np.int16]:
-        scores = turn.counts * POINTS.astype(np.int16)
+        scores = points_to_gain(turn)
         early = turn.aside.sum(axis=1) < self.others
         few = turn.counts[:, WORM] < self.plenty
         scores[:, WORM] = np.where(early & few, 0, scores[:, WORM])
@@ -28,3 +28,6 @@ class LateWorms(Strategy):
 
     def stop(self, turn: Turn) -> BoolArray:
         return turn.can_claim
+
+    def keep_new_specialist(self, turn: Turn) -> BoolArray:
+        return keep_better(turn)

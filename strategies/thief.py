@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from pickosim.dice import POINTS
+from pickosim.heuristics import keep_better, points_to_gain
 from pickosim.strategy import Strategy
 from pickosim.view import BoolArray, Turn
 
@@ -19,7 +19,7 @@ class Thief(Strategy):
     dice: int = 3
 
     def pick(self, turn: Turn) -> NDArray[np.int16]:
-        return turn.best(turn.counts * POINTS)
+        return turn.best(points_to_gain(turn))
 
     def stop(self, turn: Turn) -> BoolArray:
         ahead = turn.tops[:, 1:] - turn.total[:, None]
@@ -28,3 +28,6 @@ class Thief(Strategy):
         waiting = near & (turn.dice_left >= self.dice)
         stop: BoolArray = turn.can_claim & (steal | ~waiting)
         return stop
+
+    def keep_new_specialist(self, turn: Turn) -> BoolArray:
+        return keep_better(turn)

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from pickosim.dice import POINTS
+from pickosim.heuristics import keep_better, points_to_gain
 from pickosim.strategy import Strategy
 from pickosim.view import BoolArray, Turn
 
@@ -12,15 +12,19 @@ class Threshold(Strategy):
     """Takes the most points each roll and stops on a claim once its total reaches `target`.
 
     It stops short of the target when few dice are left (`last_dice`), where a further roll busts
-    more often than not. The stopping rule of most published beginners' bots.
+    more often than not, and when no tile from the target on is left on the grill. The stopping rule of most published beginners' bots.
     """
 
     target: int = 25
     last_dice: int = 2
 
     def pick(self, turn: Turn) -> NDArray[np.int16]:
-        return turn.best(turn.counts * POINTS)
+        return turn.best(points_to_gain(turn))
 
     def stop(self, turn: Turn) -> BoolArray:
         enough = (turn.total >= self.target) | (turn.dice_left <= self.last_dice)
-        return turn.can_claim & enough
+        ahead = (turn.grill & (turn.tiles >= self.target)).any(axis=1)
+        return turn.can_claim & (enough | ~ahead)
+
+    def keep_new_specialist(self, turn: Turn) -> BoolArray:
+        return keep_better(turn)
