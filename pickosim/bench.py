@@ -19,7 +19,10 @@ from pickosim import __version__, baseline
 from pickosim.dice import POINTS
 from pickosim.game import BATCH, Batch, play_games
 from pickosim.match import Match, seat
+from pickosim.solver import solve
 from pickosim.strategy import Strategy
+from pickosim.turn_graph import WORTH, Problem, graph
+from pickosim.valuation import cache_statistics, forget_solutions
 from pickosim.view import BoolArray, Turn
 from pickosim.warm import warm_up
 
@@ -44,7 +47,13 @@ def run_bench(seconds: float = 2.0) -> list[Row]:
     began = perf_counter()
     warm_up()
     warm = perf_counter() - began
-    common = {"warm_up_seconds": round(warm, 2), "repeats": REPEATS, **machine(), **versions()}
+    common = {
+        "solver_payoffs_per_second": _solver_speed(seconds),
+        "warm_up_seconds": round(warm, 2),
+        "repeats": REPEATS,
+        **machine(),
+        **versions(),
+    }
     return [
         {**row, **common}
         for row in (
@@ -53,6 +62,11 @@ def run_bench(seconds: float = 2.0) -> list[Row]:
             *_engine_rows("extrawurm-4-eager", seat(["eager"] * 4, "extrawurm"), seconds),
             _engine_row("classic-2-numpy", seat([PlainEager()] * 2, "classic"), seconds, 1),
             _engine_row("extrawurm-2-numpy", seat([PlainEager()] * 2, "extrawurm"), seconds, 1),
+            *(
+                _expected_row(rules, players, seconds)
+                for rules in ("classic", "extrawurm")
+                for players in (2, 4)
+            ),
             _baseline_row(seconds),
         )
     ]
@@ -87,8 +101,8 @@ def _engine_rows(name: str, match: Match, seconds: float) -> list[Row]:
     return [_engine_row(name, match, seconds, workers) for workers in sorted({1, cores})]
 
 
-def _engine_row(name: str, match: Match, seconds: float, workers: int) -> Row:
-    games = _games_for(lambda games: play_games(match, 0, games), seconds)
+def _engine_row(name: str, match: Match, seconds: float, workers: int, least: int = BATCH) -> Row:
+    games = _games_for(lambda games: play_games(match, 0, games), seconds, least)
     if workers == 1:
         best = _best_time(lambda: play_games(match, 0, games))
     else:
@@ -104,6 +118,34 @@ def _engine_row(name: str, match: Match, seconds: float, workers: int) -> Row:
         "seconds": round(best, 3),
         "bytes_per_running_game": Batch(match, 0, BATCH).bytes_per_game,
     }
+
+
+def _expected_row(rules: str, players: int, seconds: float) -> Row:
+    """The bot `expected` against itself, with what its cache of solutions did in these games."""
+    match = seat(["expected"] * players, rules)
+    row = _engine_row(f"{rules}-{players}-expected", match, seconds, 1, least=256)
+    forget_solutions()
+    play_games(match, 0, row["games"])
+    stores = cache_statistics()
+    solved, hits = (sum(store[key] for store in stores) for key in ("solved", "hits"))
+    return row | {
+        "payoffs_solved": solved,
+        "cache_hit_rate": round(hits / (hits + solved), 4),
+        "cache_megabytes": round(sum(store["megabytes"] for store in stores), 1),
+    }
+
+
+def _solver_speed(seconds: float) -> int:
+    """Pay-offs a second on one core, in batches of 512 random ones, eight dice."""
+    plan = graph(Problem())
+    worth = np.random.default_rng(0).random((512, WORTH + 2 * plan.points))
+
+    def run(payoffs: int) -> None:
+        for _ in range(0, payoffs, len(worth)):
+            solve(plan, worth)
+
+    payoffs = _games_for(run, seconds, least=len(worth))
+    return round(payoffs / _best_time(lambda: run(payoffs)))
 
 
 def _play_share(match: Match, first: int, games: int) -> int:
@@ -129,7 +171,7 @@ def _baseline_row(seconds: float) -> Row:
     }
 
 
-def _games_for(play: Callable[[int], object], seconds: float, least: int = BATCH) -> int:
+def _games_for(play: Callable[[int], object], seconds: float, least: int) -> int:
     """About as many games as fit into the time, by a trial of the least."""
     play(least)
     began = perf_counter()

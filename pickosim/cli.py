@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,6 +32,8 @@ app = typer.Typer(
 )
 rules_app = typer.Typer(help="List the rule sets, show one, or compare two.")
 app.add_typer(rules_app, name="rules")
+strategies_app = typer.Typer(help="List the bots, or show one.")
+app.add_typer(strategies_app, name="strategies")
 
 Bots = Annotated[
     list[str],
@@ -36,6 +41,12 @@ Bots = Annotated[
         metavar="BOT",
         help="Bots in the order of their seats, as eager, threshold:target=25 or my_bot.py:MyBot.",
         show_default=False,
+    ),
+]
+Bot = Annotated[
+    str,
+    typer.Argument(
+        metavar="BOT", help="A bot by name or path, as threshold:target=25 or my_bot.py."
     ),
 ]
 Rules = Annotated[
@@ -161,6 +172,73 @@ def diff_rules(
     _show(grid("What differs", columns, [(o, airy(x), airy(y)) for o, x, y in rows]))
 
 
+@strategies_app.callback(invoke_without_command=True)
+def list_strategies(context: typer.Context, as_json: Json = False) -> None:
+    """List the bots, or show one."""
+    if context.invoked_subcommand is not None:
+        return
+    from pickosim.authoring import catalogue, catalogue_table
+
+    if as_json:
+        print(_json_of([asdict(bot) for bot in catalogue()]))
+    else:
+        _show(catalogue_table(catalogue()))
+
+
+@strategies_app.command("show")
+def show_strategy(bot: Bot, as_json: Json = False) -> None:
+    """Show all about one bot: what it says of itself, its parameters, what it decides."""
+    from pickosim.authoring import describe, page
+
+    description = describe(bot)
+    if as_json:
+        print(_json_of(asdict(description)))
+    else:
+        _show(*page(description))
+
+
+@app.command()
+def new(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file, as my_bot.py.")],
+    valuation: Annotated[
+        bool, typer.Option("--valuation", help="A bot that only says what results are worth.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+) -> None:
+    """Write a new bot to begin with; it runs as it is."""
+    from pickosim.authoring import write_bot
+
+    write_bot(file, valuation=valuation, force=force)
+    name = shlex.quote(str(file))
+    print(f"{file} is a bot that runs as it is. Now:")
+    print(f"  pickosim watch {name} eager")
+    print(f"  pickosim check {name}")
+    print(f"  pickosim tournament {name} eager random")
+
+
+@app.command()
+def check(bot: Bot, as_json: Json = False) -> None:
+    """Try whether a bot keeps to what every bot must.
+
+    Exit code 1 if it does not.
+    """
+    with _compiling():
+        from pickosim.conformance import check_bot
+        from pickosim.warm import warm_up
+
+        warm_up()
+    findings = []
+    for finding in check_bot(bot):
+        findings.append(finding)
+        if not as_json:
+            print(f"{'ok' if finding.ok else 'WRONG':5}  {finding.point}: {finding.message}")
+            sys.stdout.flush()
+    if as_json:
+        print(_json_of([asdict(finding) for finding in findings]))
+    if not all(finding.ok for finding in findings):
+        raise typer.Exit(1)
+
+
 @app.command()
 def watch(
     bots: Bots,
@@ -182,11 +260,11 @@ def watch(
     if why and as_json:
         raise PickosimError("--why is told in words; the trace of --json has no room for it.")
     rule_set = _load(rules, sets)
-    with _compiling():
-        from pickosim.match import seat
-        from pickosim.trace import tell_game
+    from pickosim.match import seat
+    from pickosim.trace import tell_game
 
-        match = seat(bots, rule_set, seed)
+    match = seat(bots, rule_set, seed)
+    with _compiling():
         events, mistake = tell_game(match, game, why=why)
     if as_json:
         for event in events:
@@ -219,15 +297,15 @@ def tournament(
     Every choice of bots meets at a table, and every bot sits in every seat equally often.
     """
     rule_set = _load(rules, sets)
-    with _compiling():
-        from pickosim.bots import built_in_bots
-        from pickosim.run import checked_matchups, run_tournament
-        from pickosim.warm import warm_up
-
-        entrants = bots or built_in_bots()
-        checked_matchups(entrants, rule_set, players, seed)
-        warm_up()
+    from pickosim.bots import built_in_bots
+    from pickosim.run import checked_matchups, run_tournament
+    from pickosim.warm import warm_up
     from pickosim.words import cross_table, standings_table
+
+    entrants = bots or built_in_bots()
+    checked_matchups(entrants, rule_set, players, seed)
+    with _compiling():
+        warm_up()
 
     result = run_tournament(entrants, rule_set, players, games, seed, workers)
     title = f"Round robin, {players} players, rules {rule_set.name}, seed {seed}"
@@ -238,43 +316,113 @@ def tournament(
 @app.command()
 def bench(
     as_json: Json = False,
-    seconds: Annotated[float, typer.Option(min=0.01, help="Seconds a run; three runs a case.")] = 2,
+    seconds: Annotated[
+        float, typer.Option(min=0.01, max=600, help="Seconds a run; three runs a case.")
+    ] = 2,
 ) -> None:
     """Measure games a second on this machine."""
-    with _compiling():
-        from pickosim.warm import warm_up
-
-        warm_up()
     from pickosim.bench import run_bench
-    from pickosim.words import grid
+    from pickosim.warm import warm_up
+    from pickosim.words import bench_tables
+
+    with _compiling():
+        warm_up()
 
     rows = run_bench(seconds)
     if as_json:
         print(json.dumps(rows, indent=2))
-        return
-    baseline = rows[-1]["games_per_second"]
-    cells = [
-        (
-            row["name"],
-            row["workers"],
-            f"{row['games_per_second']:,}",
-            f"{row['games_per_second'] / baseline:,.0f}",
-            f"{row['games']:,}",
+    else:
+        _show(*bench_tables(rows))
+
+
+@app.command()
+def odds(
+    rules: Rules = "classic",
+    sets: Sets = None,
+    holds: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The specialist that you hold.")
+    ] = None,
+    grill: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TILES", help="As 21-24,30.", show_default="all tiles that are nobody's top"
+        ),
+    ] = None,
+    own: Annotated[int | None, typer.Option(metavar="TILE", help="Your own top tile.")] = None,
+    rivals: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TILES",
+            help="The rivals' top tiles in order of play, as 27,-,30; - has no tiles.",
+            show_default="-",
+        ),
+    ] = None,
+    on: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME=TILE,…", help="Specialists on tiles of the grill, as weasel=25,raven=23."
+        ),
+    ] = None,
+    bot: Annotated[
+        str | None,
+        typer.Option(metavar="BOT", help="Says what results are worth.", show_default="expected"),
+    ] = None,
+    aside: Annotated[
+        str | None,
+        typer.Option(metavar="FACES", help="Dice set aside, as worm,worm,4; +4 is the golden die."),
+    ] = None,
+    roll: Annotated[
+        str | None, typer.Option(metavar="FACES", help="White dice of the roll just made.")
+    ] = None,
+    golden: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FACE", help="The golden die in that roll; unused: left out of this turn."
+        ),
+    ] = None,
+    weasel_used: Annotated[
+        bool, typer.Option("--weasel-used", help="You have rolled again this turn.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Tell the exact chances of a turn.
+
+    Of the dice alone: the best chance to reach each total. With a situation (--grill, --own,
+    --rivals, --on or --bot): the chance and worth of each result. With dice (--aside, --roll): the
+    value of each option, and the chance that the turn then ends in a claim.
+
+    --json prints a list of {total, at_least, exactly}; or an object with the situation, the value of
+    the turn and its results: {result, tile, rival, reason, chance, worth}; or one with the value of
+    the best option and all options: {option, face, dice, total, dice_left, then, tile, value, claim,
+    best}.
+    """
+    rule_set = _load(rules, sets)
+    with _compiling():
+        from pickosim.odds import answer
+        from pickosim.odds_words import Question, tell
+
+        question = Question(
+            rule_set,
+            holds=holds,
+            grill=grill,
+            own=own,
+            rivals=rivals,
+            on=on,
+            bot=bot,
+            aside=aside,
+            roll=roll,
+            golden=golden,
+            weasel_used=weasel_used,
         )
-        for row in rows
-    ]
-    columns = [("case", "left")] + [
-        (heading, "right") for heading in ("workers", "games/s", "× plain Python", "games")
-    ]
-    _show(grid(f"Best of {rows[0]['repeats']} runs", columns, cells), _conditions(rows[0]))
+        found = answer(question)
+    if as_json:
+        print(json.dumps(found.as_json(), indent=2))
+    else:
+        _show(*tell(found))
 
 
-def _conditions(row: dict[str, Any]) -> str:
-    return (
-        f"{row['machine']}, {row['cores']} cores, {row['system']}; pickosim {row['pickosim']}, "
-        f"Python {row['python']}, NumPy {row['numpy']}, Numba {row['numba']}; kernels warmed up "
-        f"before ({row['warm_up_seconds']} s); {row['bytes_per_running_game']:.0f} bytes a running game."
-    )
+def _json_of(content: object) -> str:
+    return json.dumps(content, indent=2, ensure_ascii=False, default=str)
 
 
 def _load(rules: str, sets: list[str] | None = None) -> RuleSet:
@@ -306,8 +454,8 @@ def _note(text: str) -> None:
 
 @contextmanager
 def _compiling() -> Iterator[None]:
-    """Say so on standard error if the first use of the kernels takes long: they are being compiled."""
-    said = "Compiling the engine: up to 20 seconds on the first run, cached afterwards …"
+    """Say on standard error what takes so long if the kernels are not ready at once."""
+    said = "Getting the engine ready; the first run compiles it, which takes up to 20 seconds …"
     timer = Timer(2.0, _note, [said])
     timer.daemon = True
     timer.start()

@@ -24,7 +24,7 @@ from pickosim.rules import WORM
 FACES = 6
 """Faces are numbered 1 to 5 and WORM = 6. Columns named by face have FACES + 1 entries, the first unused."""
 
-POINTS = np.array([0, 1, 2, 3, 4, 5, 5], dtype=np.uint8)
+POINTS = np.array([0, 1, 2, 3, 4, 5, 5], dtype=np.int16)
 """Points of one die, by face: a worm counts 5."""
 
 WORM_BIT = 1 << (WORM - 1)

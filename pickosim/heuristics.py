@@ -21,7 +21,7 @@ def points_to_gain(turn: Turn) -> IntArray:
     When only exact-only tiles are left on the grill a large total is of no use: then fewer points are
     better, and best of all is a face that makes a claim at once.
     """
-    points = turn.counts * POINTS.astype(np.int16)
+    points = turn.counts * POINTS
     exact_only = np.isin(turn.tiles, turn.rules.exact_only)
     small_wanted = np.logical_not((turn.grill & ~exact_only).any(axis=1))
     if not small_wanted.any():
@@ -35,7 +35,7 @@ def claims_at_once(turn: Turn) -> BoolArray:
     found = np.zeros(turn.counts.shape, np.bool_)
     for face in range(1, WORM + 1):
         worm = turn.has_worm | (face == WORM)
-        total = turn.total + turn.counts[:, face] * POINTS.astype(np.int16)[face]
+        total = turn.total + turn.counts[:, face] * POINTS[face]
         found[:, face] = turn.legal[:, face] & worm & turn.can_claim_with(total)
     return found
 

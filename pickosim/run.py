@@ -20,6 +20,9 @@ from pickosim.tables import win_shares
 CHUNK = 1 << 15
 """Blocks that a worker plays at a time. Results do not depend on it."""
 
+PARTS = 420
+"""Wins are counted in such parts: any number of players can share one, and sums are exact."""
+
 
 @dataclass(frozen=True)
 class Standings:
@@ -65,7 +68,9 @@ def run_tournament(
         seed=seed,
         games=blocks * players * len(matchups),
         unfinished=int(rows["unfinished"].sum()) // players,
-        standings=_rates(rows, ["strategy"]).sort("win_share", descending=True),
+        standings=_rates(rows, ["strategy"]).sort(
+            "win_share", descending=True, maintain_order=True
+        ),
         matchups=_rates(rows, ["table", "strategy"]),
         pairs=_pair_rates(pairs),
     )
@@ -90,7 +95,10 @@ def _chunks(first: int, blocks: int) -> Iterator[range]:
 def _play_chunk(
     matchup: Matchup, rules: RuleSet, seed: int, blocks: range
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Sums over some blocks of a matchup: one row a bot, and one a bot and rival."""
+    """Sums over some blocks of a matchup: one row a bot, and one a bot and rival.
+
+    They are sums of whole numbers (`wins` and `ahead` in PARTS), hence the same in any order.
+    """
     players = len(matchup)
     wins, scores, ranks = (np.zeros((len(blocks), players)) for _ in range(3))
     ahead = np.zeros((len(blocks), players, players))
@@ -99,12 +107,11 @@ def _play_chunk(
         tally = play_games(seat(seating, rules, seed), blocks.start, len(blocks))
         # Bot b sits `turned` places further on in the matchup's own order.
         rank = np.roll(tally.rank, turned, axis=1)
-        wins += np.roll(win_shares(tally), turned, axis=1)
+        wins += np.roll(np.rint(PARTS * win_shares(tally)), turned, axis=1)
         scores += np.roll(tally.score, turned, axis=1)
         ranks += rank
-        ahead += 0.5 + 0.5 * np.sign(rank[:, None, :].astype(float) - rank[:, :, None])
+        ahead += PARTS / 2 * (1 + np.sign(rank[:, None, :].astype(float) - rank[:, :, None]))
         unfinished += int((~tally.finished).sum())
-    wins, ahead = wins / players, ahead / players
     table = " - ".join(matchup)
     common = {"table": table, "blocks": len(blocks), "games": len(blocks) * players}
     bots = pl.DataFrame(
@@ -132,35 +139,49 @@ def _play_chunk(
 
 
 def _pair_rates(rows: pl.DataFrame) -> pl.DataFrame:
-    """Sums of pairs added up over all tables, and the rates they give with their intervals."""
+    """Shares of pairs over all tables, with their intervals."""
     by = ["strategy", "rival"]
-    sums = rows.group_by(by, maintain_order=True).agg(pl.all().exclude(*by, "table").sum())
-    low, high = _intervals(sums, "ahead")
-    return sums.select(
-        *by, "games", ahead=pl.col("ahead") / pl.col("blocks"), ahead_low=low, ahead_high=high
-    )
-
-
-def _intervals(sums: pl.DataFrame, name: str) -> tuple[pl.Series, pl.Series]:
-    """Intervals of shares from the sums and sums of squares over blocks."""
-    found = [
-        mean_interval(row["blocks"], row[name], row[f"{name}_squared"])
-        for row in sums.iter_rows(named=True)
-    ]
-    low = pl.Series([max(0.0, low) for low, _ in found])
-    return low, pl.Series([min(1.0, high) for _, high in found])
+    sums = _sums(rows, by)
+    low, high = _intervals(rows, by, "ahead")
+    return sums.select(*by, "games", ahead=_share("ahead"), ahead_low=low, ahead_high=high)
 
 
 def _rates(rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
-    """Sums added up, and the rates they give with their intervals."""
-    sums = rows.group_by(by, maintain_order=True).agg(pl.all().exclude(*by, "table").sum())
-    low, high = _intervals(sums, "wins")
+    """Shares and means of bots, with the intervals of the shares."""
+    sums = _sums(rows, by)
+    low, high = _intervals(rows, by, "wins")
     return sums.select(
         *by,
         "games",
-        win_share=pl.col("wins") / pl.col("blocks"),
+        win_share=_share("wins"),
         win_share_low=low,
         win_share_high=high,
         mean_score=pl.col("scores") / pl.col("games"),
         mean_rank=pl.col("ranks") / pl.col("games"),
     )
+
+
+def _sums(rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    """Chunks or tables added up, in the order of their first."""
+    return rows.group_by(by, maintain_order=True).agg(pl.all().exclude(*by, "table").sum())
+
+
+def _share(name: str) -> pl.Expr:
+    return pl.col(name) / (PARTS * pl.col("games"))
+
+
+def _intervals(rows: pl.DataFrame, by: list[str], name: str) -> tuple[pl.Series, pl.Series]:
+    """Intervals of shares over the blocks of each table."""
+    most = PARTS * pl.col("games") / pl.col("blocks")
+    tables = _sums(rows, list(dict.fromkeys(["table", *by]))).select(
+        *by,
+        group=pl.concat_list(
+            pl.col("blocks").cast(pl.Float64),
+            pl.col(name) / most,
+            pl.col(f"{name}_squared") / most**2,
+        ),
+    )
+    groups = tables.group_by(by, maintain_order=True).agg("group")["group"]
+    found = [mean_interval(group) for group in groups.to_list()]
+    low = pl.Series([max(0.0, low) for low, _ in found])
+    return low, pl.Series([min(1.0, high) for _, high in found])

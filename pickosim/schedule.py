@@ -23,7 +23,8 @@ def round_robin(bots: Sequence[str], players: int) -> list[Matchup]:
         raise PickosimError(f"{twice} is entered twice.")
     if len(bots) < players:
         raise PickosimError(
-            f"A table of {players} needs {players} different bots; {len(bots)} are entered."
+            f"A table of {players} needs {players} different bots, and only {len(bots)} "
+            f"{'is' if len(bots) == 1 else 'are'} entered."
         )
     return list(combinations(bots, players))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from collections.abc import Iterable
+from math import inf, sqrt
 
 from scipy.stats import norm
 
@@ -10,16 +11,20 @@ CONFIDENCE = 0.95
 
 
 def mean_interval(
-    count: float, total: float, squares: float, confidence: float = CONFIDENCE
+    groups: Iterable[tuple[float, float, float]], confidence: float = CONFIDENCE
 ) -> tuple[float, float]:
-    """Normal interval for a mean, from the number, sum and sum of squares of independent values.
+    """Normal interval for the mean over groups, from the number, sum and sum of squares of each.
 
     The values are blocks (games with the same dice, in all rotations), not games: games of a block
-    are not independent. With a single value there is no telling, and the interval is all there is.
+    are not independent. How many values a group has is settled before the first of them, so what
+    differs between groups is no chance, and only the variances within them count (a stratified
+    sample). From a group with a single value there is no telling, and the interval is all there is.
     """
-    mean = total / count
-    if count < 2:
-        return float("-inf"), float("inf")
-    variance = max(0.0, squares - total * mean) / (count - 1)
-    half = float(norm.ppf(0.5 + confidence / 2)) * sqrt(variance / count)
+    counts, totals, variance = 0.0, 0.0, 0.0
+    for count, total, squares in groups:
+        counts, totals = counts + count, totals + total
+        spread = max(0.0, squares - total * total / count)
+        variance += count * spread / (count - 1) if count > 1 else inf
+    mean = totals / counts
+    half = float(norm.ppf(0.5 + confidence / 2)) * sqrt(variance) / counts
     return mean - half, mean + half

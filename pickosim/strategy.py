@@ -4,7 +4,10 @@ Every method is asked once for all games in question and answers with one entry 
 are dataclass fields: annotate them in the class body, with a default.
 
     class Bold(Strategy):
-        \"\"\"Takes the most points and stops from `target` on.\"\"\"
+        \"\"\"Takes the most points and stops from `target` on.
+
+        Origin: my grandmother.
+        \"\"\"
 
         target: int = 26
 
@@ -15,6 +18,9 @@ are dataclass fields: annotate them in the class body, with a default.
             return turn.can_claim & (turn.total >= self.target)
 
 An answer may depend on nothing but the turn (`turn.random()` for chance) and the parameters.
+
+`pickosim strategies` tells of a bot what its docstring says: the first line, what it does; a paragraph
+that begins with `Origin:`, whose idea it is.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ again, which specialist to keep. Ten lines of NumPy make a strong bot.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,7 +132,7 @@ class Plan(NamedTuple):
 _stores: dict[Problem, Cache] = {}
 
 
-def cache_statistics() -> list[dict[str, object]]:
+def cache_statistics() -> list[dict[str, Any]]:
     """What the caches of this process hold: one entry for each kind of turn that was solved."""
     return [
         {
@@ -145,6 +145,11 @@ def cache_statistics() -> list[dict[str, object]]:
         }
         for problem, store in _stores.items()
     ]
+
+
+def forget_solutions() -> None:
+    """Empty the caches of this process."""
+    _stores.clear()
 
 
 def _store(problem: Problem) -> Cache:

@@ -290,15 +290,13 @@ class Turn:
 
     def best(self, scores: NDArray[Any]) -> IntArray:
         """(n,) int16: the legal face with the highest of `scores` (n, 7); of equals, the higher face."""
+        self._asked_in("pick", "reroll")
         scores = np.asarray(scores)
-        lowest = scores.min(initial=0) - 1
-        best = np.zeros(len(self), np.int16)
-        highest = np.full(len(self), lowest, np.result_type(scores, lowest))
-        for face in range(1, FACES + 1):
-            better = self.legal[:, face] & (scores[:, face] >= highest)
-            np.copyto(best, face, where=better)
-            np.copyto(highest, scores[:, face], where=better)
-        return best
+        if scores.shape != (len(self), FACES + 1):
+            raise ValueError(f"scores are ({len(self)}, {FACES + 1}), not {scores.shape}")
+        if scores.dtype != np.int16:  # as `counts` has it; the kernel knows that and floats
+            scores = scores.astype(np.float64)
+        return _best(self._hands, self._rows, np.asfortranarray(scores))
 
     def look_up(self, table: Array) -> Array:
         """(n,): entries of a table by roll and set of faces set aside, the fastest way to decide.
@@ -455,6 +453,17 @@ def _random(
         turn_key = below(game.dice_key, CHOICE_STREAM + np.uint64(game.turn))
         out[k] = unit(below(turn_key, (draw << np.uint64(8)) + np.uint64(hands[rows[k]].rolls)))
     return out
+
+
+@kernel
+def _best(hands: Hands, rows: NDArray[np.int32], scores: NDArray[Any]) -> NDArray[np.int16]:
+    best = np.zeros(len(rows), np.int16)
+    for k in range(len(rows)):
+        new = whole(hands[rows[k]].new)
+        for face in range(1, FACES + 1):
+            if (new >> (face - 1)) & 1 and (best[k] == 0 or scores[k, face] >= scores[k, best[k]]):
+                best[k] = face
+    return best
 
 
 @kernel

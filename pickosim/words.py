@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Group
 from rich.padding import Padding
@@ -175,7 +175,7 @@ def _lines(event: Event, scene: Scene) -> Iterator[Text]:
 def _reasons(event: Event) -> Iterator[Text]:
     """The options of a question with their values, the best first."""
     line = Text("      why: ", style=QUIET)
-    options = [f"{words} {value:.3f}" for words, value in event["options"]]
+    options = [f"{words} {value + 0.0:.3f}" for words, value in event["options"]]
     line.append(options[0], style="not dim")
     line.append("".join(f", {option}" for option in options[1:]))
     yield line
@@ -279,7 +279,52 @@ def cross_table(standings: pl.DataFrame, pairs: pl.DataFrame) -> Group:
     width = max(row["ahead_high"] - row["ahead_low"] for row in pairs.iter_rows(named=True))
     title = (
         "Finishes ahead of …, in % of their games, ties counted half "
-        f"(95 %: ± {50 * width:.2f} at most; {pairs['games'].min():,} games a pair)"
+        f"(95 %: ± {50 * width:.2f} at most; {min(pairs['games'].to_list()):,} games a pair)"
     )
     columns = [("bot", "left"), *((str(n), "right") for n in range(1, len(order) + 1))]
     return grid(title, columns, rows)
+
+
+def bench_tables(rows: list[dict[str, Any]]) -> Iterator[Group | Text]:
+    """A benchmark: the speeds, what the solver's cache did, and under which conditions."""
+    baseline = rows[-1]["games_per_second"]
+    speeds = [
+        (
+            row["name"],
+            row["workers"],
+            f"{row['games_per_second']:,}",
+            f"{row['games_per_second'] / baseline:,.0f}",
+            f"{row['games']:,}",
+        )
+        for row in rows
+    ]
+    headings = ["workers", "games/s", "× plain Python", "games"]
+    columns = [("case", "left"), *((heading, "right") for heading in headings)]
+    yield grid(f"Best of {rows[0]['repeats']} runs", columns, speeds)
+    caches = [
+        (
+            row["name"],
+            f"{row['payoffs_solved']:,}",
+            percent(row["cache_hit_rate"]),
+            f"{row['cache_megabytes']:.0f} MB",
+            f"{row['games']:,}",
+        )
+        for row in rows
+        if "payoffs_solved" in row
+    ]
+    headings = ["pay-offs solved", "cache hits", "cache size", "games"]
+    columns = [("case", "left"), *((heading, "right") for heading in headings)]
+    yield Text()
+    yield grid("The turn solver's cache, from empty", columns, caches)
+    yield Text()
+    yield Text(_conditions(rows[0]))
+
+
+def _conditions(row: dict[str, Any]) -> str:
+    return (
+        f"Solver: {row['solver_payoffs_per_second']:,} pay-offs/s on one core. "
+        f"{row['bytes_per_running_game']:.0f} bytes a running game. Kernels warmed up before "
+        f"({row['warm_up_seconds']} s). {row['machine']}, {row['cores']} cores, {row['system']}; "
+        f"pickosim {row['pickosim']}, Python {row['python']}, NumPy {row['numpy']}, "
+        f"Numba {row['numba']}."
+    )

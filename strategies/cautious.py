@@ -12,7 +12,9 @@ from pickosim.view import BoolArray, Turn
 class Cautious(Strategy):
     """Sets worms aside as soon as `worms` of them show, then takes the most points, and stops at once.
 
-    Without a worm every turn fails, so it gets that done first. An everyday player's caution.
+    Without a worm every turn fails, so it gets that done first.
+
+    Origin: an everyday player's caution.
     """
 
     worms: int = 1

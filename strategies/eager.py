@@ -15,6 +15,8 @@ class Eager(Strategy):
 
     Of equal points it prefers worms, then the higher number; every other choice is the default of
     `Strategy`. A calibration bot: defined to the letter, because others measure engines with it.
+
+    Origin: pickosim; compare safe_ai of github.com/alexdriedger/PickominoSimulation.
     """
 
     def pick(self, turn: Turn) -> NDArray[np.uint8]:

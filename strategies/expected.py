@@ -13,7 +13,9 @@ class Expected(Valuation):
     A tile is worth its worms, a steal also `rival` times the worms that the victim loses, a fail the
     worms of the own top tile that it costs. Specialists and bratworms have a stated worth. A tile that
     is taken covers the own top, which saves `cover` of that one's worms, and lies open itself.
-    The one-turn expectation bot of several public projects, here with the exact solver.
+
+    Origin: the one-turn expectation of several public projects, such as Thomas ten Cate's (2015,
+    frozenfractal.com/blog/2015/5/3/how-to-win-at-pickomino); here with the exact solver.
     """
 
     rival: float = 1.0

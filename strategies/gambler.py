@@ -13,6 +13,8 @@ class Gambler(Strategy):
 
     When no such tile is to be had any more it takes what comes, and with a single die left it stops
     on any claim: even a gambler counts.
+
+    Origin: pickosim.
     """
 
     worms: int = 3

@@ -13,7 +13,9 @@ class LateWorms(Strategy):
     """Sets `others` other faces aside before it takes worms, unless worms are plenty or all there is.
 
     A worm is needed once, and as long as it is not taken every further roll has one face more that is
-    new; the advice of players who write about the game.
+    new.
+
+    Origin: players who write about the game; compare the bot of github.com/smallgig/Pickomino.
     """
 
     others: int = 2

@@ -12,6 +12,8 @@ class Random(Strategy):
 
     It always saves a roll without a new face with the weasel, where the rules allow, and uses the
     golden die always. A calibration bot: defined to the letter, because others measure engines with it.
+
+    Origin: pickosim.
     """
 
     def pick(self, turn: Turn) -> IntArray:

@@ -13,6 +13,8 @@ class Thief(Strategy):
 
     `patience` is how many points ahead a rival's tile may lie for that, `dice` how many dice it wants
     to have left for the attempt. Of several claims it takes the stolen tile.
+
+    Origin: pickosim.
     """
 
     patience: int = 4

@@ -12,7 +12,9 @@ class Threshold(Strategy):
     """Takes the most points each roll and stops on a claim once its total reaches `target`.
 
     It stops short of the target when few dice are left (`last_dice`), where a further roll busts
-    more often than not, and when no tile from the target on is left on the grill. The stopping rule of most published beginners' bots.
+    more often than not, and when no tile from the target on is left on the grill.
+
+    Origin: the stopping rule of most published beginners' bots.
     """
 
     target: int = 25

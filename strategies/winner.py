@@ -20,6 +20,8 @@ class Winner(Valuation):
     good. Looking past its own turn it counts `danger` of its top tile as lost to a later fail, and what
     the rivals can steal next by the exact chance of that total times `threat`; of the rivals' tops it
     counts `greed` times that chance as its own.
+
+    Origin: pickosim.
     """
 
     spread: float = 1.0
