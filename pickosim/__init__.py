@@ -10,7 +10,9 @@ Names are loaded when they are first used: importing pickosim is quick.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -73,3 +75,15 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return __all__
+
+
+class _Package(ModuleType):
+    """The package: where a function has the name of its module (`pickosim.trace`), it is the function."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        # An import binds every submodule to its name in the package.
+        if not (name in _HOMES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

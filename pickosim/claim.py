@@ -55,6 +55,22 @@ def claims(book: Rulebook, game: Game, seat: int, total: int) -> int:
     return lower
 
 
+@inlined
+def legal_claims(book: Rulebook, game: Game, hand: Hand, seat: int) -> int:
+    """The set of tiles that the turn may claim if it ends as it stands; empty for a fail."""
+    if is_bust(hand) or not has_worm(hand):
+        return 0
+    return claims(book, game, seat, total(hand))
+
+
+@inlined
+def fail_reason(hand: Hand) -> int:
+    """Why a turn without a claim fails."""
+    if is_bust(hand):
+        return NO_NEW_FACE
+    return NOTHING_TO_CLAIM if has_worm(hand) else NO_WORM
+
+
 @kernel
 def claims_now(
     books: Books, table: Table, hands: Hands, seat: int, rows: NDArray[np.int32]
@@ -63,9 +79,7 @@ def claims_now(
     book = books[0]
     tiles = np.zeros(len(rows), np.uint32)
     for k in range(len(rows)):
-        hand = hands[rows[k]]
-        if has_worm(hand):
-            tiles[k] = claims(book, table[rows[k]], seat, total(hand))
+        tiles[k] = legal_claims(book, table[rows[k]], hands[rows[k]], seat)
     return tiles
 
 
@@ -90,19 +104,6 @@ def can_claim_now(
         hand = hands[rows[k]]
         found[k] = has_worm(hand) & can_claim(book, table[rows[k]], seat, total(hand))
     return found
-
-
-@inlined
-def outcome(book: Rulebook, game: Game, hand: Hand, seat: int) -> int:
-    """What a turn's result comes to: the tile it claims (the highest of several), or, for a fail,
-    -1 - its reason.
-    """
-    if is_bust(hand):
-        return -1 - NO_NEW_FACE
-    if not has_worm(hand):
-        return -1 - NO_WORM
-    tiles = claims(book, game, seat, total(hand))
-    return highest(tiles) if tiles else -1 - NOTHING_TO_CLAIM
 
 
 @inlined
@@ -132,11 +133,11 @@ def raven_robs(book: Rulebook, game: Game, seat: int, tile: int) -> bool:
 
 
 @inlined
-def _has_choice(book: Rulebook, game: Game, hand: Hand, seat: int, tile: int) -> bool:
-    """Whether a claim, by default of `tile`, leaves the player anything to choose."""
-    tiles = claims(book, game, seat, total(hand))
+def _has_choice(book: Rulebook, game: Game, seat: int, tiles: int) -> bool:
+    """Whether a turn that may claim these tiles leaves the player anything to choose."""
     if tiles & (tiles - 1):
         return True
+    tile = highest(tiles)
     second = not book.keep_new and brings_second(book, game, seat, tile)
     return second or raven_robs(book, game, seat, tile)
 
@@ -214,12 +215,12 @@ def _settle(
     robbed: int,
     log: Log,
 ) -> None:
-    """Do what a turn's result does: claim the tile, or fail for the reason -1 - `tile`."""
+    """Do what a turn's result does: claim the tile, or fail if there is none (-1)."""
     game.rolls += hand.rolls
     if not is_bust(hand):
         note_stop(game, hand, log)
     if tile < 0:
-        _settle_fail(book, game, seat, -1 - tile, log)
+        _settle_fail(book, game, seat, fail_reason(hand), log)
         return
     if is_canned(hand):
         game.used[CANNED_WORM, seat] += 1
@@ -244,36 +245,23 @@ def settle_clear(
     found = 0
     for row in rows:
         game, hand = table[row], hands[row]
-        tile = outcome(book, game, hand, seat)
-        if tile >= 0 and _has_choice(book, game, hand, seat, tile):
+        tiles = legal_claims(book, game, hand, seat)
+        if tiles and _has_choice(book, game, seat, tiles):
             open_rows[found] = row
             found += 1
         else:
+            tile = highest(tiles) if tiles else -1
             _settle(book, game, hand, seat, tile, True, NOTHING, log)
     return found
 
 
 @kernel
-def highest_claims(
-    books: Books, table: Table, hands: Hands, seat: int, rows: NDArray[np.int32]
-) -> NDArray[np.int64]:
-    """(len(rows),): in games that have a claim, the highest tile of them."""
-    tiles = np.zeros(len(rows), np.int64)
-    for k in range(len(rows)):
-        tiles[k] = outcome(books[0], table[rows[k]], hands[rows[k]], seat)
+def highest_of(sets: NDArray[np.uint32]) -> NDArray[np.int64]:
+    """(len(sets),): the highest tile of each set, none of which is empty."""
+    tiles = np.zeros(len(sets), np.int64)
+    for k in range(len(sets)):
+        tiles[k] = highest(whole(sets[k]))
     return tiles
-
-
-@kernel
-def find_several(
-    books: Books, table: Table, hands: Hands, seat: int, rows: NDArray[np.int32]
-) -> NDArray[np.bool_]:
-    """(len(rows),): whether there are several legal claims."""
-    found = np.zeros(len(rows), np.bool_)
-    for k in range(len(rows)):
-        tiles = claims(books[0], table[rows[k]], seat, total(hands[rows[k]]))
-        found[k] = tiles & (tiles - 1) != 0
-    return found
 
 
 @kernel

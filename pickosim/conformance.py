@@ -59,13 +59,13 @@ class Effort:
 
     players: tuple[int, ...] = (2, 3, 4, 5, 6, 7)
     """Sizes of table at which moves must be legal."""
-    table_games: int = 16
+    table_games: int = 8
     """Games at each of those tables."""
     games: int = 100
     """Games of each match whose results are compared."""
     alone: int = 4
     """Games of each of those matches that are also played alone."""
-    turn_limit: int = 200
+    turn_limit: int = 150
     """Turns a game: a bot that leaves the last tiles lying would play on for thousands."""
     seconds: float = 0.3
     """Time for a measurement of speed, at the least."""

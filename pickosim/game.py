@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from pickosim.ask import ask
 from pickosim.claim import (
+    claims_now,
     find_robbing,
     find_second,
-    find_several,
-    highest_claims,
+    highest_of,
     settle_chosen,
     settle_clear,
 )
@@ -169,8 +169,9 @@ class Batch:
         if not unsettled:
             return
         rows = self.asked[:unsettled]
-        tiles = highest_claims(books, table, hands, seat, rows)
-        asked = find_several(books, table, hands, seat, rows)
+        options = claims_now(books, table, hands, seat, rows)
+        tiles = highest_of(options)
+        asked = options & (options - 1) != 0
         if asked.any():
             chosen = self._ask("claim", seat, rows[asked])
             tiles[asked] = np.searchsorted(self.values, chosen)

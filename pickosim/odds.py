@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from pickosim.ask import ask
 from pickosim.bots import built_in_bots, load_bot
-from pickosim.claim import find_several, highest_claims
+from pickosim.claim import fail_reason
 from pickosim.dice import ALL_FACES, FACES, POINTS, WORM_BIT, rolls
 from pickosim.errors import PickosimError
 from pickosim.game import Batch
@@ -275,11 +275,13 @@ def _ends(position: _Position, points: int) -> _Ends:
     hands["points"][WORTH:] = np.tile(np.arange(points), 2)
     hands["aside"][WORTH + points :] = WORM_BIT
     ends = _Position(match, np.repeat(position.table, columns), hands)
-    turn, rows = ends.turn("claim"), np.arange(columns, dtype=np.int32)
-    outcome = highest_claims(match.books, ends.table, hands, SEAT, rows)
-    several = find_several(match.books, ends.table, hands, SEAT, rows) & (outcome >= 0)
-    if several.any():
-        chosen = ask(match, ends.turn("claim", rows[several]), "claim")
+    turn = ends.turn("claim")
+    outcome = np.array([-1 - fail_reason(hand) for hand in hands], np.int64)
+    claims = turn.claims.sum(axis=1)
+    outcome[claims > 0] = turn.claims.argmax(axis=1)[claims > 0]
+    several = np.flatnonzero(claims > 1).astype(np.int32)
+    if len(several):
+        chosen = ask(match, ends.turn("claim", several), "claim")
         outcome[several] = np.searchsorted(turn.tiles, chosen)
     return _Ends(outcome, turn.total, np.asarray(turn.claims.any(axis=0)))
 

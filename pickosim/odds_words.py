@@ -450,7 +450,7 @@ def bar(share: float, width: int) -> str:
 
 
 def _totals_table(answer: Totals) -> Group:
-    specialist = f" and the {answer.holds}" if answer.holds else ""
+    specialist = f" and the {_spoken(answer.holds)}" if answer.holds else ""
     title = f"Best chance to stop with a worm at each total: {answer.rules.dice} dice{specialist}"
     columns = [("total", "right"), ("at least", "right"), ("", "left")]
     columns += [("exactly", "right"), ("", "left")]
@@ -487,11 +487,11 @@ def _result(row: Result, standing: Mapping[int, str]) -> str:
     match row.result:
         case "take":
             brought = standing.get(row.tile or 0)
-            return f"take {row.tile}" + (f" with the {brought}" if brought else "")
+            return f"take {row.tile}" + (f" with the {_spoken(brought)}" if brought else "")
         case "steal":
             return f"steal {row.tile} from rival {row.rival}"
         case "fail":
-            return f"fail: {(row.reason or '').replace('-', ' ')}"
+            return f"fail: {_spoken(row.reason or '')}"
         case "bratworm":
             return "also, a bratworm for 1s"
 
@@ -528,7 +528,7 @@ def _option(row: Option) -> str:
     if row.option == "set-aside":
         return f"set aside {row.dice} × {row.face}"
     return {"roll-again": "roll again (weasel)", "fail": "fail: no new face"}.get(
-        row.option, row.option.replace("-", " ")
+        row.option, _spoken(row.option)
     )
 
 
@@ -539,12 +539,11 @@ def _then(row: Option) -> str:
 
 
 def _situation_lines(situation: Situation) -> Iterator[Text]:
+    yield Text(f"rules {situation.rules.name}; grill {_ranges(situation.grill)}", style=QUIET)
     rivals = ", ".join(str(tile or "none") for tile in situation.rivals)
-    facts = [f"rules {situation.rules.name}", f"grill {_ranges(situation.grill)}"]
-    facts += [f"own top {situation.own or 'none'}", f"rivals' tops {rivals}"]
-    yield Text("; ".join(facts), style=QUIET)
-    if situation.holds:
-        yield Text(f"you hold the {situation.holds}", style=QUIET)
+    held = f"; you hold the {_spoken(situation.holds)}" if situation.holds else ""
+    own = situation.own or "none"
+    yield Text(f"your top tile: {own}; your rivals': {rivals}{held}", style=QUIET)
 
 
 def _dice_line(answer: Advice) -> Text:
@@ -567,6 +566,10 @@ def _ranges(tiles: Iterable[int]) -> str:
         else:
             runs.append([tile])
     return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+
+
+def _spoken(name: str) -> str:
+    return name.replace("-", " ")
 
 
 def _value(number: float) -> str:

@@ -1,0 +1,583 @@
+"""Odds: published figures, the solver, the engine's own frequencies, and what a person reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from itertools import combinations_with_replacement
+from math import factorial, prod
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import chisquare
+
+from pickosim.cli import run
+from pickosim.dice import POINTS, rolls
+from pickosim.errors import PickosimError
+from pickosim.game import Batch
+from pickosim.match import seat
+from pickosim.odds import answer, odds
+from pickosim.odds_words import Question, bar, tell
+from pickosim.rulebook import NOTHING
+from pickosim.rules import PRESETS, RuleSet, Seat, load_rules
+from pickosim.solver import chances
+from pickosim.trace import FAIL_REASONS, face_name
+from pickosim.turn_graph import Problem
+from pickosim.turn_law import TablePolicy, law
+
+WORM = 6
+AT_LEAST = {21: 0.893026737151, 24: 0.748373333870, 30: 0.263789519465, 36: 0.015678145194}
+EXACTLY = {21: 0.439596789623, 24: 0.375060188352, 33: 0.050814146831}
+
+SMALL = load_rules("extrawurm-box").with_options(
+    {
+        "name": "small",
+        "dice": 3,
+        "tiles": {"6": 1, "9": 1, "10": 2, "11": 2, "12": 3, "13": 4},
+        "exact_only": [6],
+        "specialists": {"weasel": 9, "golden-die": 10, "canned-worm": 11, "raven": 12},
+    }
+)
+"""Rules with so few dice that every roll can be asked about."""
+
+
+def results(frame: pl.DataFrame) -> pl.DataFrame:
+    """Without the bratworm, which comes on top."""
+    return frame.filter(pl.col("result") != "bratworm")
+
+
+def value(frame: pl.DataFrame) -> float:
+    return float((frame["chance"] * frame["worth"]).sum())
+
+
+# ------------------------------------------------------------------------------- the dice alone
+
+
+@pytest.mark.parametrize(
+    ("column", "figures"), [("at_least", AT_LEAST), ("exactly", EXACTLY)], ids=["≥", "="]
+)
+def test_published_chances(column: str, figures: dict[int, float]) -> None:
+    table = dict(odds().select("total", column).iter_rows())
+    assert list(table) == list(range(15, 41))
+    for total, chance in figures.items():
+        assert table[total] == pytest.approx(chance, abs=1e-11)
+
+
+def test_chances_are_the_solver_s() -> None:
+    for dice in (4, 8):
+        known, table = (
+            chances(Problem(dice)),
+            odds(load_rules("classic", [f"dice={dice}", "tiles.9=1"])),
+        )
+        totals = table["total"].to_numpy()
+        np.testing.assert_array_equal(table["at_least"], known.at_least[totals])
+        np.testing.assert_array_equal(table["exactly"], known.exactly[totals])
+
+
+@pytest.mark.parametrize("holds", ["golden-die", "weasel", "canned-worm"])
+def test_a_specialist_only_helps(holds: str) -> None:
+    plain, helped = odds(), odds(holds=holds)
+    both = plain.join(helped, on="total", suffix="_helped")
+    assert len(both) == len(plain)
+    assert (both["at_least_helped"] > both["at_least"]).all()
+    assert (both["exactly_helped"] >= both["exactly"]).all()
+    assert helped["total"].max() == (40 if holds == "weasel" else 45)
+
+
+def test_the_golden_die_is_left_out_where_that_is_better() -> None:
+    known = [chances(Problem(8)).exactly, chances(Problem(9)).exactly]
+    for total, exactly in odds(holds="golden-die").select("total", "exactly").iter_rows():
+        without, with_it = (float(k[total]) if total < len(k) else 0.0 for k in known)
+        assert exactly == max(without, with_it)
+
+
+def test_a_canned_worm_on_one_die() -> None:
+    """A worm is a 5 without the can, a 5 is a 10 with it, a 1 is a 6."""
+    rules = load_rules("classic").with_options({"dice": 1, "tiles": {"5": 1}})
+    table = {total: exactly for total, _, exactly in odds(rules, holds="canned-worm").iter_rows()}
+    assert table == pytest.approx(dict.fromkeys(range(5, 11), 1 / 6))
+
+
+# ------------------------------------------------------------------------- a turn in a situation
+
+
+def test_worms_of_the_first_turn() -> None:
+    frame = odds(bot="expected")
+    assert value(frame) == pytest.approx(1.64472967404, abs=1e-10)
+    assert frame.filter(pl.col("result") == "take")["tile"].to_list() == list(range(21, 37))
+    assert frame.filter(pl.col("result") == "fail")["reason"].to_list() == list(FAIL_REASONS)
+    assert frame.filter(pl.col("result") == "fail")["worth"].to_list() == [0, 0, 0]
+
+
+def test_worms_of_a_turn_with_two_at_risk() -> None:
+    """On the full grill, so the tile at risk is one more: 37, which claims like 36 from anywhere."""
+    rules = load_rules("classic", ["tiles.37=2"])
+    frame = odds(rules, own=37, grill="21-36")
+    assert value(frame) == pytest.approx(1.263222198, abs=1e-9)
+    assert set(frame.filter(pl.col("result") == "fail")["worth"]) == {-2}
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("bot", ["expected", "winner", "expected:rival=0.2,cover=0.5"])
+def test_chances_add_up_and_so_does_the_value(preset: str, bot: str) -> None:
+    rules = load_rules(preset)
+    told: list[dict[str, Any]] = [{}, {"own": 24, "rivals": "27,-,30"}, {"grill": "21-24,33"}]
+    if rules.specialists:
+        told += [{"holds": holds, "own": 25} for holds in ("weasel", "golden-die", "canned-worm")]
+        told += [{"holds": "sitting-hen", "own": 11, "on": "raven=23,weasel=25", "rivals": [36]}]
+    for situation in told:
+        found = answer(Question(rules, bot=bot, **situation))
+        frame = odds(rules, bot=bot, **situation)
+        assert results(frame)["chance"].sum() == pytest.approx(1, abs=1e-12)
+        assert value(frame) == pytest.approx(found.value, abs=1e-12)
+        assert (frame["result"] == "bratworm").any() == (rules.bratworms > 0)
+
+
+def test_steals() -> None:
+    frame = odds(rivals=[27, None, 33], own=24)
+    steals = frame.filter(pl.col("result") == "steal")
+    assert steals.select("tile", "rival", "worth").rows() == [(27, 1, 4.0), (33, 3, 8.0)]
+    assert steals["chance"].min() > 0
+    assert 24 not in frame["tile"]
+
+
+def test_exact_only_tiles_are_taken_but_not_stolen() -> None:
+    on_grill = odds("extrawurm", grill="11,13,21-36")
+    assert on_grill["tile"].drop_nulls().to_list() == [11, 13, *range(21, 37)]
+    stacked = odds("extrawurm", own=13, rivals="11")
+    assert stacked["tile"].drop_nulls().to_list() == list(range(21, 37))
+
+
+def test_what_specialists_are_worth() -> None:
+    """By the stated worths of `expected`: 1 for a bratworm and the apple, 0.5 for each other."""
+    frame = odds(
+        "extrawurm", holds="weasel", own=28, on={"raven": 23, "apple": 29, "golden-die": 27}
+    )
+    worth = {tile or result: worth for result, tile, _, _, _, worth in frame.iter_rows()}
+    assert worth[22] == 1
+    assert worth[23] == 1 + 1
+    assert worth[27] == 2
+    assert worth[29] == 3 + 1 - 0.5
+    assert worth["fail"] == -2 - 0.5
+    assert worth["bratworm"] == 1
+
+
+def test_the_bot_decides_about_the_golden_die() -> None:
+    """Left with a 21 that needs exactly 21, nine dice are worse than eight."""
+    rules = load_rules("extrawurm", ["exact_only=[11,13,21]"])
+    assert answer(Question(rules, holds="golden-die", own=25)).golden_die is True
+    nine, eight = (chances(Problem(dice)).exactly[21] for dice in (9, 8))
+    found = answer(Question(rules, holds="golden-die", grill="21", bot="expected:bratworm=0"))
+    assert found.golden_die == (nine >= eight)
+    assert found.value == pytest.approx(1.5 * max(nine, eight) - 0.5)
+
+
+# ---------------------------------------------------------------------- the engine's frequencies
+
+
+def first_turns(bot: str, rules: RuleSet, games: int) -> dict[int | str, int]:
+    """What the first turn of each game came to: a tile's value, or the reason of the fail."""
+    match = seat([bot, "eager"], rules.with_options({"turn_limit": 1}), seed=9)
+    batch = Batch(match, 0, games, batch=games)
+    batch.play()
+    top, fails = batch.table["top"][:, 0], batch.table["fails"].sum(axis=0)
+    taken = np.bincount(top[top != NOTHING], minlength=len(batch.values))
+    found: dict[int | str, int] = dict(zip(batch.values.tolist(), taken.tolist(), strict=True))
+    return found | dict(zip(FAIL_REASONS, fails.tolist(), strict=True))
+
+
+def agree(found: dict[int | str, int], expected: dict[int | str, float]) -> None:
+    """Chi-square of 1 in 10,000; results too rare for it are pooled."""
+    games = sum(found.values())
+    assert sum(expected.values()) == pytest.approx(1, abs=1e-12)
+    assert all(count == 0 for key, count in found.items() if not expected.get(key))
+    common = [key for key, chance in expected.items() if chance * games >= 10]
+    observed = [found[key] for key in common]
+    wanted = [expected[key] * games for key in common]
+    observed, wanted = [*observed, games - sum(observed)], [*wanted, games - sum(wanted)]
+    if wanted[-1] < 1:
+        observed, wanted = observed[:-1], wanted[:-1]
+    scale = sum(observed) / sum(wanted)
+    assert chisquare(observed, [count * scale for count in wanted]).pvalue > 1e-4
+
+
+@pytest.mark.parametrize(
+    ("preset", "games"), [("classic", 200_000), ("manual", 50_000), ("extrawurm", 50_000)]
+)
+def test_first_turns_of_expected_in_the_engine(preset: str, games: int) -> None:
+    rules = load_rules(preset)
+    on = {name: tile for name, tile in rules.specialists.items() if not isinstance(tile, Seat)}
+    law_of_turn = results(odds(rules, bot="expected", on=on))
+    keys = [tile or reason for tile, reason in law_of_turn.select("tile", "reason").iter_rows()]
+    agree(
+        first_turns("expected", rules, games),
+        dict(zip(keys, law_of_turn["chance"].to_list(), strict=True)),
+    )
+
+
+def test_first_turns_of_eager_in_the_engine() -> None:
+    """Most points, of equals the higher face; stops with a worm from 21 on."""
+    points = np.arange(Problem().points)
+    stop_at = np.stack([np.zeros(len(points), np.bool_), points >= 21])
+    played = law(Problem(), TablePolicy(most_points(8), stop_at))
+    stopped = played.stopped.sum(axis=0)
+    expected: dict[int | str, float] = {
+        tile: float(stopped[1, tile:].sum() if tile == 36 else stopped[1, tile])
+        for tile in range(21, 37)
+    }
+    reasons = (played.bust.sum(), stopped[0].sum(), stopped[1, :21].sum())
+    expected |= {
+        reason: float(chance) for reason, chance in zip(FAIL_REASONS, reasons, strict=True)
+    }
+    agree(first_turns("eager", load_rules("classic"), 200_000), expected)
+
+
+def most_points(dice: int) -> np.ndarray:
+    """(R, 64): face by roll and faces aside, 0 where none is new."""
+    counts = rolls(dice)["counts"][:, None, 1:].astype(np.int64)
+    new = (counts > 0) & (np.arange(64)[:, None] >> np.arange(6) & 1 == 0)
+    score = np.where(new, counts * POINTS[1:] * 10 + np.arange(1, 7), 0)
+    return np.where(new.any(axis=-1), score.argmax(axis=-1) + 1, 0).astype(np.uint8)
+
+
+# ----------------------------------------------------------------------------- options with dice
+
+
+def throws(dice: int) -> Iterator[tuple[tuple[int, ...], float]]:
+    """Every roll of so many dice, with its chance."""
+    for faces in combinations_with_replacement(range(1, 7), dice):
+        orders = factorial(dice) / prod(factorial(faces.count(face)) for face in range(1, 7))
+        yield faces, orders / 6**dice
+
+
+def best(frame: pl.DataFrame) -> dict[str, Any]:
+    """The option that is marked; no other has a higher value."""
+    marked = frame.filter("best")
+    assert len(marked) == 1
+    assert marked["value"][0] == pytest.approx(frame["value"].max(), abs=1e-12)
+    return marked.row(0, named=True)
+
+
+@cache
+def after_rolling(aside: tuple[str, ...], golden: str | None, **told: Any) -> tuple[float, float]:
+    """Value and chance of a claim before a roll, from the best options after it."""
+    value = claim = 0.0
+    golden_faces = SMALL.golden_die_faces if golden == "rolled" else (0,)
+    white = SMALL.dice - sum(not face.startswith("+") for face in aside)
+    for roll, chance in throws(white):
+        for face in golden_faces:
+            dice: dict[str, Any] = {"aside": aside or None, "roll": roll_text(roll) or None}
+            dice["golden"] = face_name(face) if face else golden
+            option = best(odds(SMALL, **dice, **told))
+            value += chance / len(golden_faces) * option["value"]
+            claim += chance / len(golden_faces) * option["claim"]
+    return value, claim
+
+
+def roll_text(faces: tuple[int, ...]) -> str:
+    return ",".join(map(face_name, faces))
+
+
+@pytest.mark.parametrize(
+    ("told", "golden"),
+    [
+        ({}, None),
+        ({"own": 12}, None),
+        ({"own": 10, "holds": "weasel"}, None),
+        ({"own": 10, "holds": "weasel", "weasel_used": True}, None),
+        ({"own": 13, "holds": "canned-worm"}, None),
+        ({"own": 13, "holds": "golden-die"}, "rolled"),
+        ({"holds": "golden-die"}, "unused"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("aside", [("worm",), ("2",), ("1", "1")], ids=str)
+def test_rolling_on_is_worth_what_comes_of_it(
+    told: dict[str, Any], golden: str | None, aside: tuple[str, ...]
+) -> None:
+    now = odds(SMALL, aside=aside, golden="unused" if golden == "unused" else None, **told)
+    value, claim = after_rolling(aside, golden, **told)
+    roll_on = now.filter(pl.col("option") == "roll-on").row(0, named=True)
+    assert roll_on["value"] == pytest.approx(value, abs=1e-12)
+    assert roll_on["claim"] == pytest.approx(claim, abs=1e-12)
+
+
+def test_a_golden_die_set_aside_is_gone() -> None:
+    told = {"holds": "golden-die", "own": 13}
+    now = odds(SMALL, aside="+worm,worm", **told)
+    assert now["dice_left"].to_list() == [2, 2]
+    value, claim = after_rolling(("+worm", "worm"), None, **told)
+    assert now.filter(pl.col("option") == "roll-on")["value"][0] == pytest.approx(value, abs=1e-12)
+    assert now.filter(pl.col("option") == "roll-on")["claim"][0] == pytest.approx(claim, abs=1e-12)
+
+
+@pytest.mark.parametrize("told", [{}, {"own": 12}, {"own": 9, "holds": "weasel"}], ids=str)
+def test_the_first_rolls_are_worth_what_the_turn_is(told: dict[str, Any]) -> None:
+    whole = odds(SMALL, bot="expected", **told)
+    claims = whole.filter(pl.col("result").is_in(["take", "steal"]))["chance"].sum()
+    assert after_rolling((), None, **told) == pytest.approx((value(whole), claims), abs=1e-12)
+
+
+def test_options_of_a_roll() -> None:
+    frame = odds(aside="worm,worm,4,4", roll=[1, 3, 5, 5])
+    assert frame["face"].to_list() == ["1", "3", "5"]
+    assert frame["dice"].to_list() == [1, 1, 2]
+    assert frame["total"].to_list() == [19, 21, 28]
+    assert frame["dice_left"].to_list() == [3, 3, 2]
+    assert best(frame)["face"] == "5"
+    at_risk = best(odds(aside="worm,worm,4,4", roll=[1, 3, 5, 5], own=36))
+    assert (at_risk["then"], at_risk["tile"], at_risk["value"], at_risk["claim"]) == (
+        "stop",
+        28,
+        2,
+        1,
+    )
+
+
+def test_stop_or_roll_on() -> None:
+    frame = odds(aside="worm,worm,5,5,4,4,3")
+    assert frame["option"].to_list() == ["stop", "roll-on"]
+    assert frame["tile"].to_list() == [31, None]
+    assert frame["claim"].to_list() == [1, pytest.approx(1 / 3)]
+    assert best(frame)["option"] == "stop"
+
+
+def test_where_the_turn_is_over_there_is_only_the_stop() -> None:
+    frame = odds(aside="worm,worm,5,5,4,4,4,4")
+    assert frame.select("option", "total", "dice_left", "tile").rows() == [("stop", 36, 0, 36)]
+    six_faces = odds(aside="worm,5,4,3,2,1")
+    assert six_faces.select("option", "total", "dice_left", "value").rows() == [("stop", 20, 2, 0)]
+
+
+def test_a_roll_without_a_new_face() -> None:
+    bust = {"aside": "worm,worm,4,4", "roll": "4,4,worm,worm", "own": 25}
+    assert odds(**bust).select("option", "value", "best").rows() == [("fail", -2, True)]
+    saved = odds("extrawurm", holds="weasel", **bust)
+    assert saved.select("option", "best").rows() == [("fail", False), ("roll-again", True)]
+    lost = odds("manual-extrawurm", holds="weasel", **bust)
+    assert lost["option"].to_list() == ["fail"]
+    used = odds("extrawurm", holds="weasel", weasel_used=True, **bust)
+    assert used["option"].to_list() == ["fail"]
+
+
+def test_two_ones_bring_a_bratworm() -> None:
+    roll = {"aside": "worm,worm,5,5,4", "roll": "1,1,3"}
+    classic, extra = (
+        dict(odds(rules, **roll).select("face", "value").iter_rows())
+        for rules in ("classic", "extrawurm")
+    )
+    assert extra["1"] == pytest.approx(classic["1"] + 1)
+
+
+def test_the_can_counts_until_a_worm_is_set_aside() -> None:
+    frame = odds("extrawurm", holds="canned-worm", aside="5,5", roll="worm,4,4,4,1,2")
+    totals = dict(frame.select("face", "total").iter_rows())
+    assert totals == {"1": 16, "2": 17, "4": 27, "worm": 15}
+
+
+# ------------------------------------------------------------------------------ the command line
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert run(["odds", *arguments]) == 0
+    return capsys.readouterr().out
+
+
+ROLL = ("--aside", "worm,worm,4,4", "--roll", "1,3,5,5")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("--holds", "canned-worm"),
+        ("--own", "24", "--rivals", "27,-,30,31,32,33", "--grill", "21-23,25,28,34-36"),
+        ("--rules", "extrawurm", "--holds", "golden-die", "--on", "weasel=25,raven=23,apple=29"),
+        ROLL,
+        ("--rules", "extrawurm", "--holds", "weasel", *ROLL),
+        ("--aside", "worm,worm,5,5,4,4,3"),
+    ],
+    ids=str,
+)
+def test_tables_fit_into_80_columns(
+    arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = told(capsys, *arguments).splitlines()
+    assert 3 <= len(lines) <= 40
+    assert max(map(len, lines)) <= 80
+
+
+def test_the_table_of_totals(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = told(capsys).splitlines()
+    assert lines[0] == "Best chance to stop with a worm at each total: 8 dice"
+    assert lines[1].split() == ["total", "at", "least", "exactly"]
+    assert lines[11] == "   24   74.84 %  ██████████████████        37.51 %  █████████"
+
+
+def test_the_table_of_results(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = told(capsys, "--own", "24", "--rivals", "27,-").splitlines()
+    assert lines[:3] == [
+        "rules classic; grill 21-23, 25-26, 28-36",
+        "your top tile: 24; your rivals': 27, none",
+        "A turn as expected plays it",
+    ]
+    assert any(line.startswith("steal 27 from rival 1 ") for line in lines)
+    assert any(line.startswith("fail: no worm ") and line.endswith(" -1.000") for line in lines)
+    assert lines[-1].startswith("Worth ")
+
+
+def test_the_table_of_options(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = told(capsys, *ROLL).splitlines()
+    assert lines[2] == "set aside: 4 4 worm worm; rolled: 1 3 5 5"
+    assert [line[:1] for line in lines[5:]] == ["→", " ", " "]
+    assert lines[5].split()[:5] == ["→", "set", "aside", "2", "×"]
+
+
+def test_json_of_totals(capsys: pytest.CaptureFixture[str]) -> None:
+    found = json.loads(told(capsys, "--json"))
+    assert found == odds().to_dicts()
+    assert list(found[0]) == ["total", "at_least", "exactly"]
+
+
+def test_json_of_results(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("--rules", "extrawurm", "--own", "24", "--rivals", "-,27", "--on", "raven=23")
+    found = json.loads(told(capsys, *arguments, "--json"))
+    frame = odds("extrawurm", own=24, rivals=[None, 27], on={"raven": 23})
+    assert found.pop("results") == frame.to_dicts()
+    assert found.pop("value") == pytest.approx(value(frame))
+    assert found == {
+        "rules": "extrawurm",
+        "grill": [11, 13, 21, 22, 23, 25, 26, *range(28, 37)],
+        "own": 24,
+        "rivals": [None, 27],
+        "holds": None,
+        "on": {"raven": 23},
+        "bot": "expected",
+        "golden_die": None,
+    }
+
+
+def test_json_of_options(capsys: pytest.CaptureFixture[str]) -> None:
+    found = json.loads(told(capsys, *ROLL, "--bot", "expected:rival=0.5", "--json"))
+    frame = odds(aside="worm,worm,4,4", roll="1,3,5,5", bot="expected:rival=0.5")
+    assert found["options"] == frame.to_dicts()
+    assert found["value"] == best(frame)["value"]
+    assert found["bot"] == "expected:rival=0.5"
+
+
+def test_every_answer_can_be_told() -> None:
+    rules = load_rules("extrawurm")
+    for question in (
+        Question(rules),
+        Question(rules, holds="sitting-hen", own=11),
+        Question(rules, holds="golden-die", aside="worm,+4", roll="1,1,2,2,3,3,4"),
+        Question(rules, holds="weasel", roll="1,1,2,2,3,3,4,4"),
+    ):
+        assert list(tell(answer(question)))
+
+
+def test_bars() -> None:
+    assert [bar(share, 2) for share in (0, 1e-9, 0.25, 0.3, 1)] == ["", "▏", "▌", "▋", "██"]
+
+
+MISTAKES = [
+    ("--grill 21-37", 'grill: the rules "classic" have no tile 37, only 21-36.'),
+    ("--grill 20-36", 'grill: the rules "classic" have no tile 20, only 21-36.'),
+    ("--grill 24-21", "grill: 24-21 is an empty range; 21-24 is not."),
+    ("--grill 21-24,23", "grill: tile 23 is named twice."),
+    ("--grill 21,,22", 'grill: "" is no tile and no range; tiles are written as in 21-24,30.'),
+    ("--own 37", 'own: the rules "classic" have no tile 37, only 21-36.'),
+    (
+        "--rules extrawurm --own 12",
+        'own: the rules "extrawurm" have no tile 12, only 11, 13, 21-36.',
+    ),
+    ("--own 24 --grill 21-36", "tile 24 cannot be your own top tile and on the grill at once."),
+    (
+        "--rivals 30 --grill 30",
+        "tile 30 cannot be the top tile of rival 1 and on the grill at once.",
+    ),
+    (
+        "--rivals 30,30",
+        "tile 30 cannot be the top tile of rival 1 and the top tile of rival 2 at once.",
+    ),
+    (
+        "--rivals 30 --own 30",
+        "tile 30 cannot be your own top tile and the top tile of rival 1 at once.",
+    ),
+    ("--rivals x", 'rivals: "x" is no tile; "-" is a rival without tiles.'),
+    ("--rivals -,-,-,-,-,-,-", "rivals: there are 1 to 6, not 7."),
+    (
+        "--set tiles={21=1,22=1} --own 21 --rivals 22",
+        "grill: no tile lies there, so the game is over.",
+    ),
+    (
+        "--holds apple",
+        "holds: apple changes no chance of a total; golden-die, weasel, canned-worm do.",
+    ),
+    ("--holds wesel", 'holds: no specialist is named "wesel"; did you mean "weasel"?'),
+    ("--own 24 --holds weasel", 'holds: the rules "classic" have no weasel (specialists: none;'),
+    ("--rules extrawurm --own 24 --holds raven", "holds: nobody ever owns the raven."),
+    ("--on weasel=25", 'on: the rules "classic" have no weasel'),
+    ("--rules extrawurm --on weasel", "on: weasel stands on a tile, as in weasel=11."),
+    ("--rules extrawurm --on weasel=37", 'on: the rules "extrawurm" have no tile 37'),
+    (
+        "--rules extrawurm --own 25 --on weasel=25",
+        "on: weasel stands on 25, which is not on the grill.",
+    ),
+    ("--rules extrawurm --on weasel=25,raven=25", "on: tile 25 has room for one specialist."),
+    ("--rules extrawurm --on weasel=25,weasel=26", "on: weasel cannot be in two places at once."),
+    (
+        "--rules extrawurm --holds weasel --on weasel=25",
+        "on: weasel cannot be in two places at once.",
+    ),
+    ("--bot eager", "bot: eager does not say what results are worth to it; valuations do, such as"),
+    ("--bot expekted", 'named "expekted"'),
+    ("--aside worm,7", 'aside: "7" is no face; the faces are 1 to 5 and worm.'),
+    ("--aside 1,1,1,1,2,2,2,2,3", "aside: 9 white dice are named, but there are 8."),
+    (
+        "--aside worm,4 --roll 1,2,3",
+        "roll: 3 white dice are named, but 6 are rolled: 8 less 2 set aside.",
+    ),
+    (
+        "--aside worm,1,2,3,4,5 --roll 1,2",
+        "roll: all six faces are set aside, so the turn is over.",
+    ),
+    ("--weasel-used", "weasel-used: only a player who holds the weasel can have used it."),
+    ("--roll 1,1,1,1,1,1,1,1 --golden 2", "golden: only a player who holds the golden-die has one"),
+    ("--aside +4", "aside: +4 is a golden die, but none is in this turn."),
+    ("--rules extrawurm --holds golden-die --golden unused", "aside: no die is named;"),
+    (
+        "--rules extrawurm --holds golden-die --aside +4,+4",
+        "aside: 2 golden dice are named; there is one.",
+    ),
+    (
+        "--rules extrawurm --holds golden-die --aside worm --roll 1,2,3,4,5,1,2",
+        "roll: where is the golden die?",
+    ),
+    (
+        "--rules extrawurm --holds golden-die --aside +4 --golden 1",
+        "golden: the golden die is set aside already.",
+    ),
+    (
+        "--rules extrawurm-box --holds golden-die --aside +4",
+        "aside: the golden die has no 4, only 1, worm.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), MISTAKES, ids=[line for line, _ in MISTAKES])
+def test_mistakes(arguments: str, sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["odds", *arguments.split()]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert sentence in said.err
+    assert said.err.startswith("pickosim: ")
+    assert said.err.count("\n") == 1
+
+
+def test_mistakes_in_a_notebook() -> None:
+    with pytest.raises(PickosimError, match="no tile 40"):
+        odds(grill=[21, 40])

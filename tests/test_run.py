@@ -1,0 +1,248 @@
+"""Tournaments: the schedule, the sums of its workers, and the intervals over blocks."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import inf, sqrt
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import pickosim
+from pickosim import run
+from pickosim.errors import PickosimError
+from pickosim.run import Standings, run_tournament
+from pickosim.schedule import Matchup, blocks_for, rotations, round_robin
+from pickosim.stats import mean_interval
+
+TWINS = ["threshold:target=21", "threshold:target=21,last_dice=2"]
+"""Two names of the same bot: `last_dice` is 2 by default."""
+
+
+# ------------------------------------------------------------------------------------ the schedule
+
+
+def test_every_choice_of_bots_meets_once():
+    assert round_robin(["a", "b", "c"], 2) == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert round_robin(["a", "b", "c"], 3) == [("a", "b", "c")]
+    assert len(round_robin("abcdefg", 4)) == 35
+
+
+def test_a_block_has_every_bot_in_every_seat_once():
+    seatings = rotations(("a", "b", "c", "d"))
+    assert all(sorted(bots) == ["a", "b", "c", "d"] for bots in zip(*seatings, strict=True))
+    order = {(x, y) for seating in seatings for x, y in pairwise(seating)}
+    assert order == {("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")}
+
+
+@pytest.mark.parametrize(
+    ("games", "players", "blocks"), [(1, 2, 1), (2, 2, 1), (3, 2, 2), (100, 3, 34), (700, 7, 100)]
+)
+def test_blocks_make_at_least_the_games_asked_for(games, players, blocks):
+    assert blocks_for(games, players) == blocks
+
+
+@pytest.mark.parametrize(
+    ("bots", "players", "games", "said"),
+    [
+        (["eager", "eager"], 2, 10, "eager is entered twice"),
+        (["eager"], 2, 10, "needs 2 different bots, and only 1 is entered"),
+        (["eager", "random"], 3, 10, "needs 3 different bots, and only 2 are entered"),
+        (["eager", "random"], 2, 0, "0 games cannot be played"),
+        (["eager", "radnom"], 2, 10, 'did you mean "random"'),
+        (["eager", "random"], 1, 10, "2 to 7 players can play, not 1"),
+    ],
+)
+def test_what_cannot_be_played_is_refused(bots, players, games, said):
+    with pytest.raises(PickosimError, match=said):
+        run_tournament(bots, "classic", players, games, seed=0)
+
+
+# ------------------------------------------------------------------------------ against single runs
+
+
+def block_means(matchup: Matchup, rules: str, first: int, blocks: int) -> dict[str, np.ndarray]:
+    """(blocks,) win share of each bot, averaged over the seatings of a block, by way of `play`."""
+    shares = {bot: np.zeros(blocks) for bot in matchup}
+    for seating in rotations(matchup):
+        played = pickosim.play(seating, rules, games=blocks, seed=5, first=first)
+        for bot, rows in played.seats.group_by("strategy"):
+            shares[bot[0]] += rows.sort("game")["win_share"].to_numpy() / len(matchup)
+    return shares
+
+
+def standard_error(values: np.ndarray) -> float:
+    return float(values.std(ddof=1)) / sqrt(len(values))
+
+
+def test_shares_and_intervals_are_those_of_the_blocks():
+    bots = ("eager", "cautious", "random")
+    result = run_tournament(bots, "extrawurm", 3, 600, seed=5)
+    shares = block_means(bots, "extrawurm", 0, 200)
+    assert result.games == 600
+    assert sorted(result.standings["strategy"]) == sorted(bots)
+    for row in result.standings.iter_rows(named=True):
+        values = shares[row["strategy"]]
+        half = 1.959964 * standard_error(values)
+        assert row["games"] == 600
+        assert row["win_share"] == pytest.approx(values.mean())
+        assert row["win_share_high"] - row["win_share"] == pytest.approx(half, rel=1e-6)
+        assert row["win_share"] - row["win_share_low"] == pytest.approx(half, rel=1e-6)
+
+
+def test_over_several_tables_only_the_chance_within_each_counts():
+    bots = ["eager", "cautious", "random"]
+    result = run_tournament(bots, "classic", 2, 400, seed=5)
+    values: dict[str, list[np.ndarray]] = {bot: [] for bot in bots}
+    for number, matchup in enumerate(round_robin(bots, 2)):
+        for bot, shares in block_means(matchup, "classic", number * 200, 200).items():
+            values[bot].append(shares)
+            row = result.matchups.row(
+                by_predicate=(pl.col("table") == " - ".join(matchup)) & (pl.col("strategy") == bot),
+                named=True,
+            )
+            assert row["win_share"] == pytest.approx(shares.mean())
+            half = min(1 - shares.mean(), 1.959964 * standard_error(shares))
+            assert row["win_share_high"] - row["win_share"] == pytest.approx(half, rel=1e-6)
+    for row in result.standings.iter_rows(named=True):
+        first, second = values[row["strategy"]]
+        half = 1.959964 * sqrt(standard_error(first) ** 2 + standard_error(second) ** 2) / 2
+        assert row["win_share"] == pytest.approx((first.mean() + second.mean()) / 2)
+        assert (row["win_share_high"] - row["win_share_low"]) / 2 == pytest.approx(half, rel=1e-6)
+
+
+def test_scores_and_ranks_are_those_of_the_games():
+    bots = ("eager", "random")
+    row = run_tournament(bots, "classic", 2, 200, seed=3).standings.row(0, named=True)
+    seats = pl.concat(
+        [pickosim.play(seating, "classic", games=100, seed=3).seats for seating in rotations(bots)]
+    ).filter(pl.col("strategy") == row["strategy"])
+    assert row["mean_score"] == pytest.approx(seats["score"].mean())
+    assert row["mean_rank"] == pytest.approx(seats["rank"].mean())
+
+
+def test_win_shares_of_a_table_sum_to_one():
+    result = run_tournament(["eager", "random", "cautious", "thief"], "french", 3, 300, seed=1)
+    tables = result.matchups.group_by("table").agg(pl.col("win_share").sum())
+    assert tables["win_share"].to_list() == pytest.approx([1.0] * 4)
+    assert result.standings["win_share"].is_sorted(descending=True)
+
+
+def test_of_two_bots_one_finishes_ahead():
+    result = run_tournament(["eager", "random", "cautious"], "classic", 3, 300, seed=1)
+    ahead = {(row["strategy"], row["rival"]): row for row in result.pairs.iter_rows(named=True)}
+    assert len(ahead) == 6
+    for (bot, rival), row in ahead.items():
+        assert row["ahead"] + ahead[rival, bot]["ahead"] == pytest.approx(1.0)
+        assert row["ahead_low"] <= row["ahead"] <= row["ahead_high"]
+        assert row["games"] == 300
+
+
+def test_twins_share_the_wins():
+    """With the same dice in both seatings, one twin's luck is the other's."""
+    result = run_tournament(TWINS, "classic", 2, 20_000, seed=2)
+    for row in result.standings.iter_rows(named=True):
+        assert row["win_share"] == row["win_share_low"] == row["win_share_high"] == 0.5
+
+
+def test_of_three_twins_the_interval_holds_one_half():
+    """Who finishes ahead of one neighbour is up to chance: turning the seats does not cancel that out."""
+    result = run_tournament([*TWINS, "threshold:last_dice=2,target=21"], "extrawurm", 3, 6_000, 4)
+    for row in result.standings.iter_rows(named=True):
+        assert row["win_share"] == pytest.approx(1 / 3)
+    for row in result.pairs.iter_rows(named=True):
+        assert row["ahead_low"] < 0.5 < row["ahead_high"]
+
+
+# ------------------------------------------------------------------------------- workers and chunks
+
+
+def assert_same(a: Standings, b: Standings) -> None:
+    """Equal to the last bit."""
+    assert (a.rules, a.seed, a.games, a.unfinished) == (b.rules, b.seed, b.games, b.unfinished)
+    for name in ("standings", "matchups", "pairs"):
+        assert_frame_equal(getattr(a, name), getattr(b, name), check_exact=True)
+
+
+@pytest.fixture(scope="module")
+def whole() -> Standings:
+    return run_tournament(["eager", "random", "cautious"], "french", 3, 999, seed=8)
+
+
+def test_the_number_of_workers_changes_nothing(whole):
+    again = run_tournament(["eager", "random", "cautious"], "french", 3, 999, seed=8, workers=2)
+    assert_same(again, whole)
+
+
+@pytest.mark.parametrize("chunk", [7, 50, 332])
+def test_the_size_of_chunks_changes_nothing(whole, monkeypatch, chunk):
+    monkeypatch.setattr(run, "CHUNK", chunk)
+    assert_same(run_tournament(["eager", "random", "cautious"], "french", 3, 999, seed=8), whole)
+
+
+def test_another_seed_gives_other_games(whole):
+    other = run_tournament(["eager", "random", "cautious"], "french", 3, 999, seed=9)
+    assert not other.standings.equals(whole.standings)
+
+
+def test_matchups_do_not_share_dice():
+    """The twins' tables against the same third bot would be equal if they did."""
+    result = run_tournament([*TWINS, "random"], "classic", 2, 200, seed=0)
+    scores = result.matchups.filter(pl.col("strategy") == "random")["mean_score"]
+    assert scores[0] != scores[1]
+
+
+# ----------------------------------------------------------------------------------------- the rest
+
+
+def test_unfinished_games_are_counted():
+    rules = pickosim.load_rules("classic", ["turn_limit=20"])
+    result = run_tournament(["eager", "random", "cautious"], rules, 2, 100, seed=0)
+    expected = sum(
+        pickosim.play(seating, rules, games=50, first=50 * number).unfinished
+        for number, matchup in enumerate(round_robin(["eager", "random", "cautious"], 2))
+        for seating in rotations(matchup)
+    )
+    assert 0 < result.unfinished == expected <= result.games == 300
+
+
+def test_a_single_block_tells_nothing():
+    result = run_tournament(["eager", "random"], "classic", 2, 1, seed=0)
+    assert result.games == 2
+    assert result.standings["win_share_low"].to_list() == [0.0, 0.0]
+    assert result.standings["win_share_high"].to_list() == [1.0, 1.0]
+
+
+def test_a_mistake_in_a_worker_reaches_its_reader(tmp_path):
+    source = tmp_path / "wrong.py"
+    source.write_text(
+        "from pickosim import Strategy\n"
+        "class Wrong(Strategy):\n"
+        "    def pick(self, turn): return turn.best(turn.counts) * 0 + 7\n"
+        "    def stop(self, turn): return turn.can_claim\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(
+        PickosimError, match=r"answered 7; legal: .* To see that game: pickosim watch"
+    ):
+        run_tournament(["eager", str(source)], "classic", 2, 10, seed=0, workers=2)
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95])
+def test_the_interval_covers_as_often_as_it_says(confidence):
+    rng = np.random.default_rng(7)
+    trials, true_mean, covered = 4_000, (0.2 + 0.8) / 2, 0
+    for _ in range(trials):
+        groups = [rng.random(60) < 0.2, rng.random(60) < 0.8]
+        sums = [(len(g), float(g.sum()), float((g * 1.0).sum())) for g in groups]
+        low, high = mean_interval(sums, confidence)
+        covered += low <= true_mean <= high
+    error = sqrt(confidence * (1 - confidence) / trials)
+    assert covered / trials == pytest.approx(confidence, abs=4 * error + 0.015)
+
+
+def test_an_interval_needs_two_values():
+    assert mean_interval([(1, 0.5, 0.25)]) == (-inf, inf)
+    assert mean_interval([(2, 1.0, 0.5)]) == (0.5, 0.5)

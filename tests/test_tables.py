@@ -1,0 +1,267 @@
+"""Results as frames: their columns, and what their numbers say about each other."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import pickosim
+from pickosim.errors import PickosimError
+from pickosim.rules import PRESETS, SPECIALISTS
+from pickosim.strategy import Strategy
+from pickosim.tables import Played
+from pickosim.trace import trace_games
+
+GAMES = {
+    "game": pl.Int64,
+    "turns": pl.Int32,
+    "rolls": pl.Int32,
+    "fails_no_new_face": pl.Int32,
+    "fails_no_worm": pl.Int32,
+    "fails_nothing_to_claim": pl.Int32,
+    "steals": pl.Int32,
+    "hen_steals": pl.Int32,
+    "flips": pl.Int32,
+    "finished": pl.Boolean,
+}
+SEATS = {
+    "game": pl.Int64,
+    "seat": pl.Int32,
+    "strategy": pl.String,
+    "score": pl.Int32,
+    "worms": pl.Int32,
+    "tiles": pl.Int32,
+    "bratworms": pl.Int32,
+    "rank": pl.Int32,
+    "win_share": pl.Float64,
+}
+SPECIALIST = {
+    "game": pl.Int64,
+    "specialist": pl.String,
+    "seat": pl.Int32,
+    "gained": pl.Int32,
+    "turns_held": pl.Int32,
+    "used": pl.Int32,
+    "held_at_end": pl.Boolean,
+}
+FRAMES = {"games": GAMES, "seats": SEATS, "specialists": SPECIALIST}
+BOTS = ["eager", "random", "eager", "random", "eager", "random", "eager"]
+
+
+@pytest.fixture(scope="module", params=[(p, n) for p in PRESETS for n in (2, 4, 7)], ids=str)
+def played(request) -> Played:
+    preset, players = request.param
+    return pickosim.play(BOTS[:players], preset, games=120, seed=11)
+
+
+# ----------------------------------------------------------------------------------- their columns
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_columns_and_their_types(played, frame):
+    assert list(getattr(played, frame).schema.items()) == list(FRAMES[frame].items())
+
+
+def test_one_row_for_each(played):
+    players, present = len(played.match.specs), list(played.match.rules.specialists)
+    assert played.games["game"].to_list() == list(range(120))
+    rows = [(game, seat) for game in range(120) for seat in range(players)]
+    assert played.seats.select("game", "seat").rows() == rows
+    kinds = [name for name in SPECIALISTS if name in present]
+    rows3 = [(g, k, s) for g in range(120) for k in kinds for s in range(players)]
+    assert played.specialists.select("game", "specialist", "seat").rows() == rows3
+
+
+def test_without_specialists_the_frame_is_empty():
+    frame = pickosim.play(["eager", "random"], "classic", games=10).specialists
+    assert frame.is_empty()
+    assert list(frame.schema.items()) == list(SPECIALIST.items())
+
+
+def test_a_single_specialist_has_its_own_rows():
+    rules = pickosim.load_rules("classic", ["specialists.weasel=30"])
+    frame = pickosim.play(["eager", "random"], rules, games=10).specialists
+    assert frame["specialist"].unique().to_list() == ["weasel"]
+    assert len(frame) == 20
+
+
+def test_frames_are_made_once(played):
+    assert played.games is played.games
+    assert played.seats is played.seats
+
+
+# -------------------------------------------------------------------------------- wins, ranks, ties
+
+
+def test_win_shares_sum_to_one_and_split_ties(played):
+    first = pl.col("rank") == 1
+    games = played.seats.group_by("game").agg(
+        total=pl.col("win_share").sum(),
+        winners=first.sum(),
+        of_winner=pl.col("win_share").filter(first).max(),
+        least_of_winner=pl.col("win_share").filter(first).min(),
+        of_others=pl.col("win_share").filter(~first).sum(),
+    )
+    assert games["total"].to_list() == pytest.approx([1.0] * 120)
+    assert games["of_others"].sum() == 0
+    share = [1 / winners for winners in games["winners"]]
+    assert games["of_winner"].to_list() == games["least_of_winner"].to_list() == share
+
+
+def test_ranks_count_those_who_are_better(played):
+    """1, 1, 3: among equal scores the highest tile decides, unless the rules share the rank."""
+    shared = played.match.rules.tiebreak == "shared"
+    for game, trace in enumerate(trace_games(played.match, 0, 40)):
+        seats = played.seats.filter(pl.col("game") == game)
+        standing = [
+            (score, 0 if shared else max(stack, default=0))
+            for score, stack in zip(seats["score"], trace[-1]["tiles"], strict=True)
+        ]
+        ranks = [1 + sum(other > own for other in standing) for own in standing]
+        assert seats["rank"].to_list() == ranks
+
+
+def test_shared_first_places_occur():
+    seats = pickosim.play(["random"] * 7, "french", games=2000, seed=1).seats
+    assert set(seats["win_share"].unique()) > {0.0, 1.0, 0.5, 1 / 3}
+
+
+def test_nobody_shares_a_tile_so_only_the_poor_share_a_rank():
+    seats = pickosim.play(["random"] * 7, "classic", games=2000, seed=1).seats
+    tied = seats.filter(pl.len().over("game", "rank") > 1)
+    assert len(tied) > 0
+    assert tied["tiles"].max() == 0
+
+
+# --------------------------------------------------------------------------- sums within the frames
+
+
+def test_scores_are_worms_bratworms_and_apple(played):
+    rules = played.match.rules
+    apple = (
+        played.specialists.filter(pl.col("specialist") == "apple", pl.col("held_at_end"))
+        .select("game", "seat")
+        .with_columns(apple=pl.lit(rules.apple_worms, pl.Int32))
+    )
+    seats = played.seats.join(apple, on=["game", "seat"], how="left").fill_null(0)
+    assert (seats["score"] == seats["worms"] + seats["bratworms"] + seats["apple"]).all()
+
+
+def test_every_tile_is_taken_or_flipped_in_a_finished_game(played):
+    taken = played.seats.group_by("game", maintain_order=True).agg(pl.col("tiles").sum())["tiles"]
+    games = played.games.with_columns(taken=taken).filter("finished")
+    assert (games["taken"] + games["flips"] == len(played.match.rules.tiles)).all()
+
+
+def test_turns_are_claims_or_fails(played):
+    fails = pl.sum_horizontal("^fails_.*$")
+    claims = played.games.select(pl.col("turns") - fails).to_series()
+    steals = played.games.select(pl.col("steals") + pl.col("hen_steals")).to_series()
+    assert (claims >= steals).all()
+    assert (played.games["rolls"] >= played.games["turns"]).all()
+
+
+def test_nobody_holds_two_and_a_specialist_has_one_holder(played):
+    held = played.specialists.filter("held_at_end")
+    assert held.select("game", "seat").is_duplicated().sum() == 0
+    assert held.select("game", "specialist").is_duplicated().sum() == 0
+    assert "raven" not in held["specialist"]
+    assert (held["gained"] > 0).all()
+
+
+def test_nobody_holds_a_specialist_longer_than_the_game(played):
+    held = played.specialists.group_by("game", "specialist").agg(pl.col("turns_held").sum())
+    longest = held.join(played.games.select("game", "turns"), on="game")
+    assert (longest["turns_held"] <= longest["turns"]).all()
+
+
+# ------------------------------------------------------------------------------- numbers and limits
+
+
+@pytest.mark.parametrize("rules", ["classic", "extrawurm"])
+def test_a_run_is_the_sum_of_its_parts(rules):
+    bots = ["eager", "random", "eager"]
+    whole = pickosim.play(bots, rules, games=300, seed=4)
+    parts = [
+        pickosim.play(bots, rules, games=130, seed=4),
+        pickosim.play(bots, rules, games=170, seed=4, first=130),
+    ]
+    for name in FRAMES:
+        joined = pl.concat([getattr(part, name) for part in parts])
+        assert_frame_equal(joined, getattr(whole, name), check_exact=True)
+
+
+def test_unfinished_games_are_reported():
+    rules = pickosim.load_rules("classic", ["turn_limit=30"])
+    played = pickosim.play(["eager", "random"], rules, games=400)
+    assert 0 < played.unfinished < 400
+    assert played.unfinished == played.games["finished"].not_().sum()
+    ended = played.games.filter(~pl.col("finished"))
+    assert (ended["turns"] == 30).all()
+
+
+def test_finished_games_are_all_but_certain_in_every_preset(played):
+    assert played.unfinished == 0
+    assert played.games["finished"].all()
+
+
+def test_numbers_far_out_are_games_too():
+    last = (1 << 62) - 1
+    played = pickosim.play(["eager", "random"], games=2, first=last - 1, seed=(1 << 64) - 1)
+    assert played.games["game"].to_list() == [last - 1, last]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"games": 0}, "0 games cannot be played"),
+        ({"games": -3}, "-3 games cannot be played"),
+        ({"first": -1}, "there is no game -1"),
+        ({"first": 1 << 62}, "Games are numbered from 0"),
+        ({"seed": -1}, "A seed is a whole number"),
+        ({"seed": 1 << 64}, "A seed is a whole number"),
+        ({"rules": "clasic"}, 'did you mean "classic"'),
+    ],
+)
+def test_what_cannot_be_played_is_refused(options, said):
+    with pytest.raises(PickosimError, match=said):
+        pickosim.play(["eager", "random"], **{"games": 10, **options})
+
+
+def test_one_name_is_no_list_of_bots():
+    with pytest.raises(PickosimError, match="given as a list"):
+        pickosim.play("eager")
+
+
+def test_bots_made_in_python_are_named_like_on_the_command_line():
+    from pickosim.strategies.threshold import Threshold
+
+    played = pickosim.play(["eager", Threshold(target=23)], games=5)
+    assert played.seats["strategy"].unique(maintain_order=True).to_list() == [
+        "eager",
+        "threshold:target=23",
+    ]
+    by_name = pickosim.play(["eager", "threshold:target=23"], games=5)
+    assert_frame_equal(played.seats, by_name.seats)
+
+
+def test_the_public_names_are_there():
+    for name in pickosim.__all__:
+        assert getattr(pickosim, name) is not None
+    assert set(pickosim.__all__) <= set(dir(pickosim))
+    assert issubclass(pickosim.Strategy, Strategy)
+    with pytest.raises(AttributeError, match="nonsense"):
+        _ = pickosim.nonsense
+
+
+def test_functions_keep_their_names_whatever_is_imported():
+    """`trace` and `bench` are also modules, which an import binds to their names in the package."""
+    import_module("pickosim.trace")
+    import_module("pickosim.bench")
+    assert callable(pickosim.trace)
+    assert callable(pickosim.bench)
+    assert pickosim.trace(["eager", "random"])[0]["event"] == "game"
+    assert pickosim.trace(["eager", "random"], game=1)[-1]["event"] == "end"
