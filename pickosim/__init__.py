@@ -10,18 +10,18 @@ Names are loaded when they are first used: importing pickosim is quick.
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pickosim.api import bench, play, tournament, trace
+    from pickosim.api import benchmark, play, tournament, watch
     from pickosim.dice import POINTS
     from pickosim.errors import PickosimError
     from pickosim.rules import RULES_VERSION, SPECIALISTS, WORM, RuleSet, load_rules, presets
     from pickosim.strategy import Strategy
     from pickosim.tables import Played
+    from pickosim.turn_odds import odds
+    from pickosim.valuation import Valuation, Worth
     from pickosim.view import BoolArray, IntArray, Turn
 
 __version__ = "0.1.0"
@@ -38,12 +38,15 @@ _HOMES = {
     "Strategy": "strategy",
     "Turn": "view",
     "WORM": "rules",
-    "bench": "api",
+    "Valuation": "valuation",
+    "Worth": "valuation",
+    "benchmark": "api",
     "load_rules": "rules",
+    "odds": "turn_odds",
     "play": "api",
     "presets": "rules",
     "tournament": "api",
-    "trace": "api",
+    "watch": "api",
 }
 
 __all__ = [
@@ -58,12 +61,15 @@ __all__ = [
     "RuleSet",
     "Strategy",
     "Turn",
-    "bench",
+    "Valuation",
+    "Worth",
+    "benchmark",
     "load_rules",
+    "odds",
     "play",
     "presets",
     "tournament",
-    "trace",
+    "watch",
 ]
 
 
@@ -75,15 +81,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return __all__
-
-
-class _Package(ModuleType):
-    """The package: where a function has the name of its module (`pickosim.trace`), it is the function."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        # An import binds every submodule to its name in the package.
-        if not (name in _HOMES and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

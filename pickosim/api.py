@@ -29,7 +29,7 @@ def play(
     return Played(match, first, play_games(match, first, games))
 
 
-def trace(
+def watch(
     bots: Sequence[str | Strategy],
     rules: str | RuleSet = "classic",
     seed: int = 0,
@@ -51,6 +51,6 @@ def tournament(
     return run_tournament(bots, rules, players, games, seed, workers)
 
 
-def bench(seconds: float = 2.0) -> pl.DataFrame:
+def benchmark(seconds: float = 2.0) -> pl.DataFrame:
     """Games a second on this machine, one row a case."""
     return pl.DataFrame(run_bench(seconds))

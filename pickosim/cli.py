@@ -398,8 +398,8 @@ def odds(
     """
     rule_set = _load(rules, sets)
     with _compiling():
-        from pickosim.odds import answer
         from pickosim.odds_words import Question, tell
+        from pickosim.turn_odds import answer
 
         question = Question(
             rule_set,

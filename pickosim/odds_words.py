@@ -322,7 +322,7 @@ def _check_white_dice(dice: Dice, rules: RuleSet) -> None:
         raise PickosimError("roll: all six faces are set aside, so the turn is over.")
     if dice.all_rolled and len(dice.roll) != left:
         raise PickosimError(
-            f"roll: {len(dice.roll)} white dice are named, but {left} are rolled: "
+            f"roll: {len(dice.roll)} white dice are named, but {left} are left to roll: "
             f"{rules.dice} less {len(dice.aside)} set aside."
         )
 

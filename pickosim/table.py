@@ -77,6 +77,7 @@ def deal(
         game.supply = book.bratworms
         game.holds[:] = NOTHING
         game.under[:] = NOTHING
+        game.place[:] = NOTHING
         game.rolls = 0
         game.fails[:] = 0
         game.steals = 0

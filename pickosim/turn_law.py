@@ -79,7 +79,7 @@ class Law(NamedTuple):
     """(2, 2, P): a stop, by worm set aside and points."""
 
 
-class _Situations(NamedTuple):
+class Situations(NamedTuple):
     """All situations of a turn, weasel apart: N between rolls, in playing order, X after one."""
 
     standing: Standing
@@ -107,7 +107,7 @@ def _rolls_of(
 
 
 @cache
-def _situations(problem: Problem) -> _Situations:
+def situations(problem: Problem) -> Situations:
     """List all situations of a problem."""
     white, golden = dice_kinds(problem)
     table = rolls(white + bool(golden))
@@ -120,7 +120,7 @@ def _situations(problem: Problem) -> _Situations:
     columns = np.ascontiguousarray(np.array(standing, np.uint8).T)
     aside, points, white_left, _, weasel = columns.repeat(lengths, axis=1)
     roll, golden_face, chance = (np.concatenate(parts) for parts in zip(*rolled, strict=True))
-    return _Situations(
+    return Situations(
         Standing(*columns),
         Rolled(
             aside, points, white_left, weasel, roll.astype(np.uint16), golden_face.astype(np.uint8)
@@ -136,7 +136,7 @@ def law(problem: Problem, policy: Policy) -> Law:
 
     A golden die with the usual faces is shown to the policy as one more white die.
     """
-    plan, at = graph(problem), _situations(problem)
+    plan, at = graph(problem), situations(problem)
     layers = [np.uint8(weasel) for weasel in range(len(plan.base))]
     stop = [policy.stop(_with_weasel(at.standing, weasel)) for weasel in layers]
     face = [policy.face(_with_weasel(at.rolled, weasel)) for weasel in layers]
@@ -155,7 +155,7 @@ def _with_weasel(at: At, weasel: np.uint8) -> At:
 @njit(cache=True, nogil=True)
 def _flow(
     graph: Graph,
-    at: _Situations,
+    at: Situations,
     stop: NDArray[np.bool_],
     face: NDArray[np.uint8],
     reroll: NDArray[np.bool_],
@@ -185,7 +185,7 @@ def _flow(
 @njit(cache=True, nogil=True)
 def _roll(
     graph: Graph,
-    at: _Situations,
+    at: Situations,
     i: int,
     double: int,
     weasel: int,

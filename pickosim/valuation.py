@@ -158,7 +158,7 @@ def _store(problem: Problem) -> Cache:
     return _stores[problem]
 
 
-def _problem(rules: RuleSet, golden: bool, weasel: bool) -> Problem:
+def problem_of(rules: RuleSet, golden: bool, weasel: bool) -> Problem:
     """The turn as the solver knows it."""
     uses: Literal["none", "any roll", "not on a bust"] = "none"
     if weasel:
@@ -207,7 +207,7 @@ def _solve(strategy: Valuation, turn: Turn) -> list[Plan]:
     for with_golden, with_weasel in ((False, False), (True, False), (False, True)):
         games = np.flatnonzero((golden == with_golden) & (weasel == with_weasel))
         if len(games):
-            store = _store(_problem(turn.rules, with_golden, with_weasel))
+            store = _store(problem_of(turn.rules, with_golden, with_weasel))
             solutions, which = store.find(payoffs(turn, worth, games, store.graph.points))
             plans.append(Plan(games, store.graph, solutions, which))
     return plans
@@ -216,7 +216,7 @@ def _solve(strategy: Valuation, turn: Turn) -> list[Plan]:
 def _values(strategy: Valuation, turn: Turn, golden: bool) -> FloatArray:
     """(n,): what the turn is worth before the first roll, with or without the golden die."""
     worth = all_told(turn, strategy.worth(turn))
-    store = _store(_problem(turn.rules, golden, weasel=False))
+    store = _store(problem_of(turn.rules, golden, weasel=False))
     every = np.arange(len(turn))
     solutions, which = store.find(payoffs(turn, worth, every, store.graph.points))
     values: FloatArray = solutions[which, store.graph.start]

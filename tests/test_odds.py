@@ -19,7 +19,6 @@ from pickosim.dice import POINTS, rolls
 from pickosim.errors import PickosimError
 from pickosim.game import Batch
 from pickosim.match import seat
-from pickosim.odds import answer, odds
 from pickosim.odds_words import Question, bar, tell
 from pickosim.rulebook import NOTHING
 from pickosim.rules import PRESETS, RuleSet, Seat, load_rules
@@ -27,6 +26,7 @@ from pickosim.solver import chances
 from pickosim.trace import FAIL_REASONS, face_name
 from pickosim.turn_graph import Problem
 from pickosim.turn_law import TablePolicy, law
+from pickosim.turn_odds import answer, odds
 
 WORM = 6
 AT_LEAST = {21: 0.893026737151, 24: 0.748373333870, 30: 0.263789519465, 36: 0.015678145194}
@@ -57,7 +57,9 @@ def value(frame: pl.DataFrame) -> float:
 
 
 @pytest.mark.parametrize(
-    ("column", "figures"), [("at_least", AT_LEAST), ("exactly", EXACTLY)], ids=["≥", "="]
+    ("column", "figures"),
+    [("at_least", AT_LEAST), ("exactly", EXACTLY)],
+    ids=["at least", "exactly"],
 )
 def test_published_chances(column: str, figures: dict[int, float]) -> None:
     table = dict(odds().select("total", column).iter_rows())
@@ -539,7 +541,7 @@ MISTAKES = [
     ("--aside 1,1,1,1,2,2,2,2,3", "aside: 9 white dice are named, but there are 8."),
     (
         "--aside worm,4 --roll 1,2,3",
-        "roll: 3 white dice are named, but 6 are rolled: 8 less 2 set aside.",
+        "roll: 3 white dice are named, but 6 are left to roll: 8 less 2 set aside.",
     ),
     (
         "--aside worm,1,2,3,4,5 --roll 1,2",

@@ -263,5 +263,5 @@ def test_functions_keep_their_names_whatever_is_imported():
     import_module("pickosim.bench")
     assert callable(pickosim.trace)
     assert callable(pickosim.bench)
-    assert pickosim.trace(["eager", "random"])[0]["event"] == "game"
-    assert pickosim.trace(["eager", "random"], game=1)[-1]["event"] == "end"
+    assert pickosim.watch(["eager", "random"])[0]["event"] == "game"
+    assert pickosim.watch(["eager", "random"], game=1)[-1]["event"] == "end"

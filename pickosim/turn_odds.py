@@ -62,8 +62,8 @@ from pickosim.turn_graph import (
     slots_after,
     slots_at,
 )
-from pickosim.turn_law import _Situations, _situations, law
-from pickosim.valuation import Valuation, Worth, _problem, all_told, payoffs
+from pickosim.turn_law import Situations, law, situations
+from pickosim.valuation import Valuation, Worth, all_told, payoffs, problem_of
 from pickosim.view import Turn
 
 SEAT = 0
@@ -185,9 +185,9 @@ def _seated(bot: str | Valuation, situation: Situation) -> Match:
 def best_chances(rules: RuleSet, holds: Specialist | None = None) -> list[Chance]:
     """The best chances of all totals; the golden die is used where that is better."""
     can = CAN_POINTS if holds == "canned-worm" else 0
-    problems = [_problem(rules, golden=False, weasel=holds == "weasel")]
+    problems = [problem_of(rules, golden=False, weasel=holds == "weasel")]
     if holds == "golden-die":
-        problems.append(_problem(rules, golden=True, weasel=False))
+        problems.append(problem_of(rules, golden=True, weasel=False))
     highest = problems[-1].points - 1 + can
     totals = np.arange(min(LOWEST_TOTAL, *rules.tiles), highest + 1)
     best = np.max([_reach(problem, totals, can) for problem in problems], axis=0)
@@ -316,7 +316,7 @@ def _solve(position: _Position) -> _Play:
     assert isinstance(bot, Valuation)
     worth = all_told(turn, bot.worth(turn))
     golden, weasel = bool(turn.golden_left[0]), bool(turn.holds[0, 0] == WEASEL)
-    problem = _problem(turn.rules, golden, weasel)
+    problem = problem_of(turn.rules, golden, weasel)
     plan = graph(problem)
     payoff = payoffs(turn, worth, np.zeros(1, np.int64), plan.points)
     ends = _ends(position, plan.points)
@@ -469,7 +469,7 @@ def _plain(
 
 def _claim_chances(play: _Play) -> NDArray[np.float64]:
     """(S,): the chance that the turn ends in a claim, by slot as in a solution."""
-    at, stop, face = _situations(play.problem), [], []
+    at, stop, face = situations(play.problem), [], []
     for weasel in range(len(play.graph.base)):
         standing = at.standing._replace(weasel=np.full_like(at.standing.weasel, weasel))
         rolled = at.rolled._replace(weasel=np.full_like(at.rolled.weasel, weasel))
@@ -483,7 +483,7 @@ def _claim_chances(play: _Play) -> NDArray[np.float64]:
 @kernel
 def _mean(
     graph: Graph,
-    at: _Situations,
+    at: Situations,
     stop: NDArray[np.bool_],
     face: NDArray[np.uint8],
     reroll: NDArray[np.bool_],

@@ -1,0 +1,262 @@
+"""A new bot runs as it is written; bots are told as they are."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+
+import pytest
+from rich.console import Console
+from test_conformance import elsewhere, findings, wrong  # noqa: F401
+
+from pickosim.authoring import bot_source, catalogue, catalogue_table, class_name, describe, page
+from pickosim.bots import built_in_bots, load_bot
+from pickosim.cli import run
+from pickosim.errors import PickosimError
+from pickosim.view import METHODS
+
+KINDS = pytest.mark.parametrize("kind", [[], ["--valuation"]], ids=["bot", "valuation"])
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def at_80_columns(*shown) -> str:
+    console = Console(file=StringIO(), width=80, color_system=None)
+    for one in shown:
+        console.print(one)
+    return console.file.getvalue()
+
+
+# ---------------------------------------------------------------------------------------- a new bot
+
+
+@KINDS
+def test_a_new_bot_conforms(kind, tmp_path, elsewhere):  # noqa: F811
+    assert run(["new", "my_bot.py", *kind]) == 0
+    assert wrong(findings(str(tmp_path / "my_bot.py"), elsewhere)) == []
+
+
+@KINDS
+def test_a_new_bot_plays_a_tournament(kind, capsys):
+    run(["new", "my_bot.py", *kind])
+    other = "my_bot.py:rival=1" if kind else "my_bot.py:dice=4"
+    bots = ["my_bot.py", other, "eager", "random"]
+    assert run(["tournament", *bots, "--games", "200", "--workers", "1"]) == 0
+    standings = capsys.readouterr().out.split("\n\n")[0]
+    assert all(f"\n{bot} " in standings for bot in bots)
+    assert standings.splitlines()[-1].startswith("random")
+
+
+@KINDS
+def test_a_new_bot_says_how_to_try_it(kind, capsys, tmp_path):
+    run(["new", "my_bot.py", *kind])
+    printed, written = capsys.readouterr().out, (tmp_path / "my_bot.py").read_text()
+    for command in ("watch my_bot.py eager", "check my_bot.py", "tournament my_bot.py eager"):
+        assert f"pickosim {command}" in printed
+        assert f"pickosim {command}" in written
+
+
+@KINDS
+def test_a_file_is_only_overwritten_by_force(kind, capsys, tmp_path):
+    path = tmp_path / "my_bot.py"
+    path.write_text("mine")
+    assert run(["new", "my_bot.py", *kind]) == 2
+    assert "my_bot.py is there already; --force overwrites it." in capsys.readouterr().err
+    assert path.read_text() == "mine"
+    assert run(["new", "my_bot.py", *kind, "--force"]) == 0
+    assert "class MyBot" in path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "would_do"),
+    [
+        ("my-bot.py", "my_bot.py"),
+        ("my_bot", "my_bot.py"),
+        ("my_bot.txt", "my_bot.py"),
+        ("my bot.py", "my_bot.py"),
+        ("3d.py", "bot_3d.py"),
+        ("class.py", "bot_class.py"),
+        (".py", "my_bot.py"),
+        ("bots/my-bot.py", "bots/my_bot.py"),
+    ],
+)
+def test_a_name_that_will_not_do_is_refused_with_one_that_will(name, would_do, capsys, tmp_path):
+    (tmp_path / "bots").mkdir()
+    assert run(["new", name]) == 2
+    assert f"{would_do} would do." in capsys.readouterr().err
+    assert run(["new", would_do]) == 0
+    assert load_bot(would_do)
+
+
+def test_a_folder_that_is_not_there_is_named(capsys):
+    assert run(["new", "nowhere/my_bot.py"]) == 2
+    assert "nowhere/my_bot.py cannot be written: No such file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("my_bot.py", "MyBot"),
+        ("myBot.py", "MyBot"),
+        ("_bold__2.py", "Bold2"),
+        ("_2.py", "Bot2"),
+        ("_.py", "Bot"),
+        ("none.py", "NoneBot"),
+        ("strategy.py", "StrategyBot"),
+        ("größe.py", "Größe"),
+    ],
+)
+def test_the_class_is_named_after_the_file(file, name, tmp_path):
+    path = tmp_path / file
+    assert class_name(path) == name
+    path.write_text(bot_source(path), encoding="utf-8")
+    assert type(load_bot(str(path))).__name__ == name
+
+
+# -------------------------------------------------------------------------------------------- check
+
+
+def test_check_tells_every_point_and_ends_well(capsys):
+    run(["new", "my_bot.py"])
+    capsys.readouterr()
+    assert run(["check", "my_bot.py"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 7
+    assert all(line.startswith("ok     ") for line in lines)
+    assert "games/s" in lines[-1]
+    assert "(eager: " in lines[-1]
+
+
+def test_check_ends_badly_for_a_bad_bot_and_for_bad_usage(capsys, tmp_path):
+    source = bot_source(tmp_path / "bad.py").replace("return turn.best(scores)", "return scores")
+    (tmp_path / "bad.py").write_text(source)
+    assert run(["check", "bad.py", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert not any(finding["ok"] for finding in found)
+    assert "pick() answered shape" in found[0]["message"]
+    assert "pickosim watch bad.py bad.py" in found[0]["message"]
+    assert run(["check", "nobody"]) == 2
+    assert 'no bot named "nobody"' in capsys.readouterr().err
+
+
+# --------------------------------------------------------------------------------- which bots exist
+
+
+def test_every_bot_says_what_it_does_and_where_it_comes_from():
+    bots = list(catalogue())
+    assert [bot.name for bot in bots] == built_in_bots()
+    for bot in bots:
+        assert bot.summary.endswith("."), bot.name
+        assert bot.origin, bot.name
+        assert bot.source == "built-in"
+
+
+def test_the_list_of_bots(capsys):
+    assert run(["strategies"]) == 0
+    listed = capsys.readouterr().out
+    assert run(["strategies", "--json"]) == 0
+    for bot in json.loads(capsys.readouterr().out):
+        begin = listed.index(f"\n{bot['name']} ")
+        entry = listed[begin : begin + 1000]
+        assert bot["summary"] in entry
+        assert f"from: {bot['origin']}" in entry
+    assert "target=25, last_dice=2" in listed
+
+
+def test_the_list_of_bots_at_80_columns():
+    text = at_80_columns(catalogue_table(catalogue()))
+    assert max(map(len, text.splitlines())) <= 80
+    for bot in catalogue():
+        assert bot.summary in " ".join(text.split())
+
+
+@pytest.mark.parametrize("name", built_in_bots())
+def test_all_about_a_bot(name):
+    bot = describe(name)
+    text = " ".join(at_80_columns(*page(bot)).split())
+    assert " ".join(bot.text.split()) in text
+    for parameter in bot.parameters:
+        assert f"{parameter.name} {parameter.type} {parameter.default}" in text
+    assert bot.file.endswith(f"strategies/{name.replace('-', '_')}.py")
+
+
+def test_who_decides_what():
+    random, eager, expected = describe("random"), describe("eager"), describe("expected")
+    assert set(random.decisions) == set(METHODS) - {"pick", "stop"}
+    assert random.decisions["claim"] == "itself"
+    assert random.decisions["use_golden_die"] == "default"
+    assert set(eager.decisions.values()) == {"default"}
+    assert expected.decisions["claim"] == "Valuation"
+    assert expected.decisions["rob"] == "default"
+
+
+def test_all_about_a_bot_from_a_file(capsys, tmp_path):
+    (tmp_path / "odd.py").write_text('''"""A module."""
+from typing import Literal
+from pickosim import Strategy
+
+class Odd(Strategy):
+    """Is odd.
+
+    As this says:
+
+        pick one
+
+    Origin: a friend,
+    years ago.
+
+    And more.
+    """
+
+    n: int
+    mood: Literal["good", "bad"] = "good"
+
+    def pick(self, turn): ...
+    def stop(self, turn): ...
+    def rob(self, turn): ...
+
+class Bare(Strategy):
+    x: float | None = None
+
+    def pick(self, turn): ...
+    def stop(self, turn): ...
+''')
+    assert run(["strategies", "show", "odd.py:Odd:n=1", "--json"]) == 0
+    odd = json.loads(capsys.readouterr().out)
+    assert (odd["summary"], odd["origin"]) == ("Is odd.", "a friend, years ago.")
+    assert odd["parameters"] == [
+        {"name": "n", "type": "int", "default": None, "required": True},
+        {"name": "mood", "type": "Literal['good', 'bad']", "default": "good", "required": False},
+    ]
+    assert odd["decisions"]["rob"] == "itself"
+    assert odd["source"] == odd["file"] == "odd.py"
+    assert run(["strategies", "show", "odd.py:Odd:n=1"]) == 0
+    assert "\n    pick one\n" in capsys.readouterr().out
+    bare = describe("odd.py:Bare")
+    assert (bare.summary, bare.origin) == ("A module.", "")
+    assert run(["strategies", "show", "odd.py"]) == 2
+    assert "several strategy classes" in capsys.readouterr().err
+
+
+def test_bots_of_installed_packages_are_listed_also_when_one_does_not_load(
+    tmp_path, monkeypatch, capsys
+):
+    path = tmp_path / "garden.py"
+    path.write_text(bot_source(path))
+    about = tmp_path / "garden-1.5.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: garden\nVersion: 1.5\n")
+    bots = "gnome = garden:Garden\nghost = nowhere:Ghost"
+    (about / "entry_points.txt").write_text(f"[pickosim.strategies]\n{bots}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert run(["strategies"]) == 0
+    listed = capsys.readouterr().out
+    assert "in: garden 1.5" in listed
+    assert "\ngnome " in listed
+    assert "No module named 'nowhere'" in listed
+    assert describe("gnome").source == "garden 1.5"
+    with pytest.raises(PickosimError, match="nowhere"):
+        describe("ghost")
