@@ -146,7 +146,11 @@ def catalogue_table(bots: Iterable[Description]) -> Group:
             told.append(f"in: {bot.source}")
         lines = [line for line in told if line]
         rows += [(bot.name if line is lines[0] else "", line) for line in lines]
-    return grid("Bots (built-in where nothing else is said)", [("name", "left"), ("what it is", "left")], rows)
+    return grid(
+        "Bots (built-in where nothing else is said)",
+        [("name", "left"), ("what it is", "left")],
+        rows,
+    )
 
 
 def page(bot: Description) -> Iterator[Group | Text]:

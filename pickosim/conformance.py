@@ -7,10 +7,11 @@ compared is whole results of games, column by column, so that a single die set a
 from __future__ import annotations
 
 import pickle
+import signal
 from collections.abc import Callable, Iterator, Sequence, Set
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -128,7 +129,7 @@ def check_bot(
     """
     trial = Trial(bot, effort or Effort())
     trial.made()  # a bot that cannot be loaded is refused before anything is played
-    with _another_process(elsewhere) as process:
+    with nullcontext(elsewhere) if elsewhere else another_process() as process:
         # Under way while this process plays: it takes a second or two to start.
         sent = _sent(process, trial)
         checks: dict[str, Callable[[Trial], Finding]] = {
@@ -305,10 +306,10 @@ def _rules(preset: str, effort: Effort) -> RuleSet:
     return load_rules(preset, [f"turn_limit={effort.turn_limit}"])
 
 
-def _another_process(given: Executor | None) -> AbstractContextManager[Executor]:
-    if given is not None:
-        return nullcontext(given)
-    return ProcessPoolExecutor(1, get_context("spawn"))
+def another_process() -> ProcessPoolExecutor:
+    """A process that knows nothing of this one's modules; Ctrl-C ends it without a word."""
+    quiet = (signal.SIGINT, signal.SIG_DFL)
+    return ProcessPoolExecutor(1, get_context("spawn"), initializer=signal.signal, initargs=quiet)
 
 
 def _sent(process: Executor, trial: Trial) -> Future[list[Tally]] | Exception:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import Executor
 from dataclasses import field
-from multiprocessing import get_context
 from types import ModuleType
 from typing import Any
 
@@ -24,6 +23,7 @@ from pickosim.conformance import (
     Effort,
     Finding,
     Trial,
+    another_process,
     check_bot,
     legal_seatings,
 )
@@ -40,7 +40,7 @@ QUICK = Effort(players=(2, 7), table_games=2, games=25, alone=2, turn_limit=60, 
 @pytest.fixture(scope="module")
 def elsewhere():
     """Another process, the same for all tests of a module: it takes its time to start."""
-    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+    with another_process() as pool:
         yield pool
 
 
@@ -239,7 +239,7 @@ def test_a_bot_that_no_other_process_can_load_is_found(monkeypatch):
     here = ModuleType("only_here")
     monkeypatch.setitem(sys.modules, "only_here", here)
     here.Hidden = type("Hidden", (Sound,), {"__module__": "only_here"})
-    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+    with another_process() as pool:
         found = findings(here.Hidden(), pool)
     assert wrong(found) == [PROCESS]
     assert "could not load the bot" in found[PROCESS].message

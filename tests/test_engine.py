@@ -411,7 +411,7 @@ def test_a_game_alone_is_the_game_of_a_large_run(name):
 
 def test_a_game_far_out_can_be_played():
     match = match_of("extrawurm")
-    far = 2**62
+    far = 2**62 - 3  # the last three
     assert trace_games(match, far, 3)[2] == trace_game(match, far + 2)
 
 

@@ -437,21 +437,7 @@ def plainly(turn: Turn, game: Any, hand: Any) -> dict[str, Any]:
     }
 
 
-NO_APPLE = pytest.mark.xfail(
-    strict=True, reason="without specialists, turn.specialist_on shows an apple on the lowest tile"
-)
-
-
-@pytest.mark.parametrize(
-    "rules",
-    [
-        pytest.param(every_question(), id="every-question"),
-        *(
-            pytest.param(preset, marks=() if load_rules(preset).specialists else NO_APPLE)
-            for preset in PRESETS
-        ),
-    ],
-)
+@pytest.mark.parametrize("rules", [pytest.param(every_question(), id="every-question"), *PRESETS])
 def test_views_show_the_table(rules):
     play_games(seat([Comparer()] * 4, rules, SEED), 0, 4)
 
