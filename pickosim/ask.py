@@ -26,7 +26,7 @@ def ask(match: Match, turn: Turn, method: str) -> NDArray[Any]:
         raise _raised(match, turn, method, error) from error
     try:
         answers = np.asarray(raw)
-    except ValueError as error:
+    except Exception as error:
         raise _mistake(match, turn, method, 0, f"answered no array: {error}") from error
     if answers.shape != (len(turn),):
         shape = f"shape {answers.shape}" if answers.shape else repr(raw)
@@ -47,9 +47,13 @@ def ask(match: Match, turn: Turn, method: str) -> NDArray[Any]:
 
 
 def _first_illegal(turn: Turn, method: str, answers: NDArray[np.int64]) -> int:
-    """Place of the first answer that is not among the options, or -1."""
+    """Place of the first answer that is not among the options, or -1.
+
+    The options are worked out afresh: what a strategy did to the arrays it was shown does not count.
+    """
     if method == "pick":
         return int(first_illegal_face(turn._hands, turn._rows, answers))
+    turn = turn._only(slice(None))
     if method == "claim":
         columns = np.searchsorted(turn.tiles, answers)
         known = (columns < len(turn.tiles)) & (turn.tiles[columns % len(turn.tiles)] == answers)
@@ -64,6 +68,7 @@ def _first_illegal(turn: Turn, method: str, answers: NDArray[np.int64]) -> int:
 
 def _legal(turn: Turn, method: str, game: int) -> str:
     """What could have been answered in one game, for a person."""
+    turn = turn._only(slice(None))
     if method == "pick":
         names = {WORM: f"{WORM} (worm)"}
         legal = [names.get(face, str(face)) for face in range(FACES + 1) if turn.legal[game, face]]
@@ -91,7 +96,7 @@ def _raised(match: Match, turn: Turn, method: str, error: Exception) -> Strategy
     """Find the first game that alone makes the strategy raise, if there is one."""
     for place in range(len(turn)):
         try:
-            getattr(match.strategies[turn.seat], method)(turn._only(place))
+            getattr(match.strategies[turn.seat], method)(turn._only(slice(place, place + 1)))
         except Exception as alone:
             error = alone
             break

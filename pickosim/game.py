@@ -182,7 +182,7 @@ class Batch:
         robbed = np.zeros(len(rows), np.int64)
         asked = find_robbing(books, table, seat, rows, tiles)
         if asked.any():
-            robbed[asked] = self._ask_whom_to_rob(seat, rows[asked])
+            robbed[asked] = self._ask_whom_to_rob(seat, rows[asked], tiles[asked])
         settle_chosen(books, table, hands, seat, rows, tiles, keep_new, robbed, self.log)
 
     def _ask(
@@ -214,6 +214,9 @@ class Batch:
             answers = self._ask("use_golden_die", seat, asked)
             take_golden_die(self.table, self.hands, seat, asked, answers)
 
-    def _ask_whom_to_rob(self, seat: int, asked: NDArray[np.int32]) -> NDArray[np.int64]:
+    def _ask_whom_to_rob(
+        self, seat: int, rows: NDArray[np.int32], claimed: NDArray[np.int64] | None = None
+    ) -> NDArray[np.int64]:
         """Seats of the rivals chosen; strategies count players from themselves."""
-        return (self._ask("rob", seat, asked) + seat) % self.players
+        chosen = self._ask("rob", seat, rows, claimed)
+        return (chosen + seat) % self.players

@@ -1,5 +1,6 @@
-"""Words about odds: a person's question, read and refused where it makes no sense, and its answer as
-tables. `pickosim.odds` computes what lies between.
+"""Words about odds: a person's question, read and checked, and its answer as tables.
+
+`pickosim.turn_odds` computes what lies between.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pickosim.claim import brought_by, can_claim, can_claim_now, claims_now
-from pickosim.dice import CHOICE_STREAM, FACES, Rolls, below, rolls, unit
+from pickosim.dice import ALL_FACES, CHOICE_STREAM, FACES, Rolls, below, rolls, unit
 from pickosim.kernels import kernel, whole
 from pickosim.rulebook import APPLE, NOTHING, SEATS, SITTING_HEN, TOTALS, Books
 from pickosim.rules import RuleSet
@@ -77,18 +77,18 @@ class Turn:
         """The number n of games in question."""
         return len(self._rows)
 
-    def _only(self, game: int) -> Turn:
-        """The same question for one of the games."""
+    def _only(self, games: slice) -> Turn:
+        """The same question for some of the games, seen afresh."""
         return Turn(
             self.rules,
             self._books,
             self._table,
             self._hands,
             self.seat,
-            self._rows[game : game + 1],
+            self._rows[games],
             self._method,
             self._notes,
-            None if self._claimed is None else self._claimed[game : game + 1],
+            None if self._claimed is None else self._claimed[games],
         )
 
     @property
@@ -190,9 +190,9 @@ class Turn:
         return _shown(self._books["worms"][0, : len(self.tiles)].astype(np.int16))
 
     @cached_property
-    def number(self) -> IntArray:
-        """(n,) int16: number of this turn in its game, from 1 (of all players, not only yours)."""
-        return _shown(self._table["turn"][self._rows].astype(np.int16))
+    def number(self) -> NDArray[np.int32]:
+        """(n,) int32: number of this turn in its game, from 1 (of all players, not only yours)."""
+        return _shown(self._table["turn"][self._rows].astype(np.int32))
 
     @cached_property
     def grill(self) -> BoolArray:
@@ -275,7 +275,9 @@ class Turn:
 
     def random(self) -> FloatArray:
         """(n,) float64 in [0, 1): fresh random numbers at each call, the same in every replay."""
-        draw = (METHODS.index(self._method) << 16) + self._draws
+        # The raven's rob() comes after the claim, another one after the same roll may have come before.
+        question = METHODS.index(self._method) + len(METHODS) * (self._claimed is not None)
+        draw = (question << 16) + self._draws
         self._draws += 1
         return _random(self._table, self._hands, self._rows, np.uint64(draw))
 
@@ -284,7 +286,9 @@ class Turn:
 
         Every row must have one.
         """
-        options = np.asarray(options)
+        options = np.asarray(options, np.bool_)
+        if options.ndim != 2 or len(options) != len(self):
+            raise ValueError(f"options are ({len(self)}, k), not {options.shape}")
         nth = (self.random() * options.sum(axis=1)).astype(np.int64)
         return _nth_true(np.asfortranarray(options), nth)
 
@@ -305,6 +309,9 @@ class Turn:
         the set.
         """
         self._asked_in("pick", "reroll")
+        wanted = (len(rolls(self.rules.dice + 1)), ALL_FACES + 1)
+        if table.ndim != 2 or table.shape[0] < wanted[0] or table.shape[1] != wanted[1]:
+            raise ValueError(f"the table is {wanted} for these rules, not {table.shape}")
         return _look_up(table, self._hands, self._rows)
 
     def _of_hand(self, column: NDArray[np.uint8]) -> IntArray:

@@ -378,10 +378,6 @@ def test_random_numbers_of_strategies_are_uniform(method):
     assert abs(np.corrcoef(pairs.T)[0, 1]) < 4 / np.sqrt(len(pairs))
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="rob() for a double one and rob() for the raven after the same roll draw the same numbers",
-)
 def test_no_random_number_is_given_twice():
     everything = np.concatenate([pairs.ravel() for pairs in recorded().values()])
     values, times = np.unique(everything, return_counts=True)

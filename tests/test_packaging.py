@@ -21,14 +21,15 @@ ROOT = Path(__file__).parents[1]
 MODULES = {path.stem: path for path in (ROOT / "pickosim").glob("*.py")}
 STRATEGIES = sorted((ROOT / "strategies").glob("*.py"))
 
-READING_ORDER = """
-    errors kernels
-    rules dice rulebook log table turn claim tally
-    view strategy heuristics turn_graph turn_law solver solution_cache valuation bots
-    match ask game
-    trace tables schedule stats run warm baseline bench
-    words conformance authoring odds_words turn_odds api __init__ cli
-""".split()
+LAYERS = (
+    "errors kernels",
+    "rules dice rulebook log table turn claim tally",
+    "view strategy heuristics turn_graph turn_law solver solution_cache valuation bots",
+    "match ask game",
+    "trace tables schedule stats run warm baseline bench",
+    "words conformance authoring odds_words turn_odds api __init__ cli",
+)
+READING_ORDER = " ".join(LAYERS).split()
 """A module imports only what stands before it. A new module takes its place here."""
 
 
