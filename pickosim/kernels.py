@@ -1,32 +1,76 @@
-"""How kernels are compiled: `kernel` for what Python calls with arrays, `inlined` for its parts.
+"""How kernels are compiled: `kernel` for what Python calls with arrays, `inlined` and `called` for parts.
 
-Compiled code is cached on disk. Numba does not notice an edit in another file than the kernel's own,
-so kernels call nothing outside this package, and no function is ever passed to one.
+Compiled code is cached on disk. Numba notices an edit in a kernel's own file only, not in a file whose
+functions it has inlined, and would go on with what it compiled before. So the cache is a folder named
+after the source of all modules with kernels: an edit in any of them is a new folder. What is not part of
+this package never enters a kernel: no function is passed to one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from tempfile import gettempdir
 from typing import Any, TypeVar
 
 import numpy as np
+import numba
 from numba import njit
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+_HERE = Path(__file__).parent
+_config: Any = numba.config
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 
 
 def kernel(function: Function) -> Function:
     """A loop over games, called from Python."""
-    compiled: Function = njit(**_OPTIONS)(function)
+    with _caching():
+        compiled: Function = njit(**_OPTIONS)(function)
     return compiled
 
 
 def inlined(function: Function) -> Function:
     """A rule for one game, called from kernels: always inlined, for the loop's sake."""
-    compiled: Function = njit(**_OPTIONS, forceinline=True)(function)
+    with _caching():
+        compiled: Function = njit(**_OPTIONS, forceinline=True)(function)
     return compiled
+
+
+def called(function: Function) -> Function:
+    """A rule for one game that seldom applies: called from kernels, which are quicker to compile so."""
+    return kernel(function)
+
+
+@contextmanager
+def _caching() -> Iterator[None]:
+    """Have Numba cache in our folder what is decorated meanwhile, and leave other code its own."""
+    others = _config.CACHE_DIR
+    _config.CACHE_DIR = str(_cache_folder())
+    try:
+        yield
+    finally:
+        _config.CACHE_DIR = others
+
+
+@cache
+def _cache_folder() -> Path:
+    """Beside the sources if that can be written, as Python does it, else with the user's caches."""
+    sources = [path.read_bytes() for path in sorted(_HERE.glob("*.py"))]
+    kernels = b"".join(source for source in sources if b"pickosim.kernels" in source)
+    name = f"kernels-{sha256(kernels).hexdigest()[:16]}"
+    if _config.CACHE_DIR:
+        return Path(_config.CACHE_DIR) / name
+    for folder in (_HERE, Path.home()):
+        if os.access(folder, os.W_OK):
+            inside = "__pycache__" if folder == _HERE else ".cache/pickosim"
+            return folder / inside / name
+    return Path(gettempdir()) / "pickosim" / name
 
 
 @inlined

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from pickosim.dice import mix
+from pickosim.kernels import inlined, kernel
 from pickosim.solver import checked, solve_rows
 from pickosim.turn_graph import WORTH, Int, Problem, graph
 
@@ -119,7 +119,7 @@ def _longer(array: NDArray[Any], more: int) -> NDArray[Any]:
     return copy
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _hash(
     secret: NDArray[np.uint64], words: NDArray[np.uint64], row: int
 ) -> tuple[np.uint64, np.uint64]:
@@ -136,7 +136,7 @@ def _hash(
     return first, second
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _place(
     table: NDArray[np.int32], keys: NDArray[np.uint64], first: np.uint64, second: np.uint64
 ) -> Int:
@@ -151,7 +151,7 @@ def _place(
     return place
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _new_table(keys: NDArray[np.uint64], free: NDArray[np.int64]) -> NDArray[np.int32]:
     """Make a table of all entries but the free ones."""
     size = 1
@@ -166,7 +166,7 @@ def _new_table(keys: NDArray[np.uint64], free: NDArray[np.int64]) -> NDArray[np.
     return table
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _look_up(
     index: _Index,
     free: NDArray[np.int64],

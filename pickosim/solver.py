@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from pickosim.dice import FACES
+from pickosim.kernels import inlined, kernel
 from pickosim.turn_graph import (
     BUST,
     DOUBLE_ONE,
@@ -90,7 +90,7 @@ class _Scratch(NamedTuple):
     """First zeros, then the bonus for two or more 1s."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def solve_rows(
     graph: Graph,
     payoffs: NDArray[np.float64],
@@ -118,7 +118,7 @@ def solve_rows(
                 _finish(graph, pool, layer, targets_now, solutions, scratch)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _load(
     payoffs: NDArray[np.float64],
     rows: NDArray[np.int64],
@@ -137,7 +137,7 @@ def _load(
         scratch.gain[width + x] = scratch.value[DOUBLE_ONE * lanes + x % lanes]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _start_sums(graph: Graph, pool: int, layer: int, lanes: int, scratch: _Scratch) -> None:
     """Begin the sums of a pool with its busts; with a weasel they may be rolled again.
 
@@ -152,7 +152,7 @@ def _start_sums(graph: Graph, pool: int, layer: int, lanes: int, scratch: _Scrat
             sums[x] = ways * (max(bust, best[x]) if rescue else bust)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_rolls(graph: Graph, pool: int, layer: int, lanes: int, scratch: _Scratch) -> None:
     """Walk the tree of a pool's rolls; add each roll's best choice times its ways to the sums."""
     value, best, sums, gains = scratch
@@ -180,7 +180,7 @@ def _add_rolls(graph: Graph, pool: int, layer: int, lanes: int, scratch: _Scratc
                 sums[x] += first_weight * choice + second_weight * choice_2
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _finish(
     graph: Graph,
     pool: int,
@@ -201,7 +201,7 @@ def _finish(
             solutions[targets[lane], slot + point] = scratch.best[point * lanes + lane]
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _best(
     graph: Graph, solutions: NDArray[np.float64], row: Int, at: Rolled, i: int, weasel: Int
 ) -> tuple[Int, float]:
@@ -220,7 +220,7 @@ def _best(
     return best_face, best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_face(
     graph: Graph, solutions: NDArray[np.float64], which: NDArray[np.int64], at: Rolled
 ) -> NDArray[np.uint8]:
@@ -232,7 +232,7 @@ def best_face(
     return faces
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def should_stop(
     graph: Graph, solutions: NDArray[np.float64], which: NDArray[np.int64], at: Standing
 ) -> NDArray[np.bool_]:
@@ -244,7 +244,7 @@ def should_stop(
     return stops
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def should_reroll(
     graph: Graph, solutions: NDArray[np.float64], which: NDArray[np.int64], at: Rolled
 ) -> NDArray[np.bool_]:

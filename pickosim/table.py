@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pickosim.dice import DICE_STREAM, below, stream_key
-from pickosim.kernels import inlined, kernel, whole
+from pickosim.kernels import called, inlined, kernel, whole
 from pickosim.log import BRATWORM, FLIP, RETURN, SPECIALIST, STEAL, TAKE, Log, note
 from pickosim.rulebook import MOST_PLAYERS, NOTHING, SEATS, SITTING_HEN, Books, Rulebook
 from pickosim.rules import MOST_TILES, SPECIALISTS
@@ -183,7 +183,7 @@ def flip_tile(game: Game, tile: int, log: Log) -> None:
     game.flipped = whole(game.flipped) | (1 << tile)
 
 
-@inlined
+@called
 def move_specialist(game: Game, specialist: int, place: int, log: Log) -> None:
     """A specialist changes its place. (A player who gets a second holds the newer from here on.)"""
     old = whole(game.place[specialist])
@@ -201,7 +201,7 @@ def move_specialist(game: Game, specialist: int, place: int, log: Log) -> None:
         game.since[specialist] = game.turn
 
 
-@inlined
+@called
 def send_back(game: Game, specialist: int, log: Log) -> None:
     """Back to the grill: onto the lowest face-up tile without a specialist, else out of the game."""
     free = whole(game.grill)
@@ -217,7 +217,7 @@ def can_be_robbed(game: Game, seat: int, rival: int) -> bool:
     return rival != seat and game.bratworms[rival] > 0 and game.holds[rival] != SITTING_HEN
 
 
-@inlined
+@called
 def bratworm_sources(book: Rulebook, game: Game, seat: int) -> tuple[int, int]:
     """Where a bratworm can come from: how many sources there are, and the first of them.
 
@@ -235,7 +235,7 @@ def bratworm_sources(book: Rulebook, game: Game, seat: int) -> tuple[int, int]:
     return found, first
 
 
-@inlined
+@called
 def earn_bratworm(book: Rulebook, game: Game, seat: int, victim: int, why: int, log: Log) -> bool:
     """The player gets a bratworm: from the supply, else from the only rival who can be robbed, or
     of several from `victim`. False if there is none to be had.

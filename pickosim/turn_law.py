@@ -11,10 +11,10 @@ from functools import cache
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from pickosim.dice import FACES, WORM_BIT, Rolls, arrangements, first_roll, rolls
+from pickosim.kernels import kernel
 from pickosim.turn_graph import (
     BUST,
     WORTH,
@@ -152,7 +152,7 @@ def _with_weasel(at: At, weasel: np.uint8) -> At:
     return at._replace(weasel=np.full_like(at.weasel, weasel))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _flow(
     graph: Graph,
     at: Situations,
@@ -182,7 +182,7 @@ def _flow(
     return mass[:, : WORTH + 2 * graph.points]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _roll(
     graph: Graph,
     at: Situations,

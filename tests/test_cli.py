@@ -1,0 +1,624 @@
+"""The command line as a person meets it: what it prints and where, and how it takes mistakes.
+
+Most commands run in this process, which has the kernels loaded; what only a process of its own shows
+(pipes, terminals, exit codes) runs as one. `UPDATE_SNAPSHOTS=1 pytest tests/test_cli.py` rewrites the
+texts in `tests/snapshots/`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import importlib
+import json
+import os
+import pty
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import termios
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pickosim
+from pickosim import cli
+from pickosim.rules import PRESETS, SPECIALISTS
+from pickosim.schedule import rotations, round_robin
+from pickosim.trace import Event
+
+PROGRAM = Path(sys.executable).with_name("pickosim")
+SNAPSHOTS = Path(__file__).with_name("snapshots")
+GETTING_READY = "Getting the engine ready"
+ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@dataclass
+class Done:
+    """What a command did."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture(autouse=True)
+def plain_environment(monkeypatch):
+    """Nothing in the environment that changes how output looks."""
+    for name in ("FORCE_COLOR", "NO_COLOR", "COLUMNS", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def run(capsys, monkeypatch, tmp_path):
+    """Run a command line in this process, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> Done:
+        code = cli.run(arguments)
+        told = capsys.readouterr()
+        return Done(code, told.out, without_waiting(told.err))
+
+    return run
+
+
+def without_waiting(err: str) -> str:
+    """Notes without the one that says why it takes so long, which depends on the machine."""
+    return "".join(line for line in err.splitlines(True) if not line.startswith(GETTING_READY))
+
+
+def run_program(*arguments: str, **options: Any) -> Done:
+    """Run a command line as a process of its own, its output a pipe."""
+    done = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, **options)
+    return Done(done.returncode, done.stdout, without_waiting(done.stderr))
+
+
+def run_in_terminal(*arguments: str, columns: int, **environment: str) -> str:
+    """What a terminal of that width gets to show."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    env = {**os.environ, "TERM": "xterm-256color", **environment}
+    with subprocess.Popen([PROGRAM, *arguments], stdout=slave, stderr=slave, env=env) as process:
+        os.close(slave)
+        shown = b""
+        while True:
+            try:
+                piece = os.read(master, 65536)
+            except OSError:  # the other side is closed
+                break
+            if not piece:
+                break
+            shown += piece
+    os.close(master)
+    assert process.returncode == 0
+    return shown.decode().replace("\r\n", "\n")
+
+
+def assert_snapshot(name: str, text: str) -> None:
+    path = SNAPSHOTS / f"{name}.txt"
+    if os.environ.get("UPDATE_SNAPSHOTS"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
+
+
+def assert_plain(text: str) -> None:
+    """Fit for a pipe: no colours, nothing at the end of lines, one newline at the end."""
+    assert "\x1b" not in text
+    assert not [line for line in text.split("\n") if line != line.rstrip()]
+    assert text.endswith("\n") and not text.endswith("\n\n")
+
+
+# -------------------------------------------------------------------------------------------- rules
+
+
+def test_rules(run):
+    done = run("rules")
+    assert (done.code, done.err) == (0, "")
+    assert_plain(done.out)
+    assert_snapshot("rules", done.out)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_rules_show(run, preset):
+    done = run("rules", "show", preset)
+    assert (done.code, done.err) == (0, "")
+    assert_plain(done.out)
+    assert_snapshot(f"rules-show-{preset}", done.out)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [("classic", "short"), ("classic", "extrawurm"), ("extrawurm", "manual-extrawurm")],
+)
+def test_rules_diff(run, a, b):
+    done = run("rules", "diff", a, b)
+    assert (done.code, done.err) == (0, "")
+    assert_plain(done.out)
+    assert_snapshot(f"rules-diff-{a}-{b}", done.out)
+
+
+def test_rules_diff_of_equals(run):
+    assert run("rules", "diff", "classic", "classic").out == "Nothing differs.\n"
+
+
+def test_values_in_brackets_are_shown_as_they_are(run):
+    """Not taken for markup, in which [worm, …] would be a style."""
+    done = run("rules", "show", "classic", "--set", "golden_die_faces=[worm,worm,worm,1,1,1]")
+    assert "[worm, worm, worm, 1, 1, 1]" in done.out
+    assert "[bold]" in run("rules", "show", "classic", "--set", "title=[bold]x").out
+
+
+def test_a_shown_value_can_be_set(run):
+    """What `rules show` prints, `--set` takes."""
+    shown = run("rules", "show", "extrawurm").out
+    rows = [re.split(r"\s{2,}", line, maxsplit=1) for line in shown.splitlines()[2:]]
+    sets = [word for option, value in rows for word in ("--set", f"{option}={value}")]
+    assert run("rules", "show", "classic", *sets).out == shown
+
+
+def test_rules_as_json(run):
+    assert json.loads(run("rules", "show", "extrawurm", "--json").out) == (
+        pickosim.load_rules("extrawurm").as_dict()
+    )
+    rows = json.loads(run("rules", "diff", "classic", "short", "--json").out)
+    assert {"option": "flip_returned", "a": "false", "b": "true"} in rows
+
+
+# ------------------------------------------------------------------------------------ watch in words
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("watch-classic", ["eager", "random", "--seed", "3"]),
+        ("watch-extrawurm", ["eager", "random", "eager", "--rules", "extrawurm", "--game", "12"]),
+        ("watch-unfinished", ["random", "random", "--set", "turn_limit=3"]),
+    ],
+)
+def test_watch(run, name, arguments):
+    done = run("watch", *arguments)
+    assert (done.code, done.err) == (0, "")
+    assert_plain(done.out)
+    assert_snapshot(name, done.out)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_the_story_ends_like_the_game(run, preset):
+    arguments = ["random", "eager", "random", "--rules", preset, "--game", "4"]
+    told = run("watch", *arguments).out.splitlines()
+    end = json.loads(run("watch", *arguments, "--json").out.splitlines()[-1])
+    assert f"The grill is empty after {end['turns']} turns." in told
+    for seat, line in enumerate(told[-3:]):
+        assert line.startswith(f"  {end['ranks'][seat]}. ")
+        assert f"(seat {seat}): {end['scores'][seat]} worm" in line
+
+
+# ------------------------------------------------------------------------------------- watch as JSON
+
+FIELDS = {
+    "game": "rules players seed game grill specialists bratworms",
+    "roll": "turn seat dice golden",
+    "reroll": "turn seat",
+    "set-aside": "turn seat face count total",
+    "bratworm": "turn seat from why",
+    "stop": "turn seat total canned forced",
+    "take": "turn seat tile",
+    "steal": "turn seat tile from",
+    "steal-hen": "turn seat from",
+    "fail": "turn seat reason",
+    "return": "turn seat tile",
+    "flip": "turn tile",
+    "specialist": "turn name from to",
+    "end": "turns finished tiles bratworms scores apple ranks winners",
+}
+"""Fields of each event beside `event`, as the page on traces lists them."""
+
+FACES = {"1", "2", "3", "4", "5", "worm"}
+
+
+def is_whole(value: object) -> bool:
+    return type(value) is int
+
+
+def is_place(value: Any) -> bool:
+    if value == "out":
+        return True
+    (kind,) = value
+    return kind in ("seat", "tile") and is_whole(value[kind])
+
+
+TYPES = {
+    "turn": is_whole,
+    "seat": is_whole,
+    "tile": is_whole,
+    "total": is_whole,
+    "count": is_whole,
+    "seed": is_whole,
+    "game": is_whole,
+    "turns": is_whole,
+    "face": lambda value: value in FACES,
+    "golden": lambda value: value is None or value in FACES,
+    "dice": lambda value: all(face in FACES for face in value) and value == sorted(value),
+    "why": lambda value: value in ("double-one", "raven"),
+    "reason": lambda value: value in ("no-new-face", "no-worm", "nothing-to-claim"),
+    "canned": lambda value: type(value) is bool,
+    "forced": lambda value: type(value) is bool,
+    "finished": lambda value: type(value) is bool,
+    "name": lambda value: value in SPECIALISTS,
+    "to": is_place,
+    "players": lambda value: all(type(name) is str for name in value),
+    "grill": lambda value: all(map(is_whole, value)) and value == sorted(value),
+    "apple": lambda value: value is None or is_whole(value),
+    "tiles": lambda value: all(is_whole(tile) for stack in value for tile in stack),
+    "scores": lambda value: all(map(is_whole, value)),
+    "ranks": lambda value: all(map(is_whole, value)),
+    "winners": lambda value: all(map(is_whole, value)) and value == sorted(value),
+    "rules": lambda value: list(value) == list(pickosim.load_rules("classic").as_dict()),
+    "specialists": lambda value: set(value) <= set(SPECIALISTS),
+}
+
+
+def is_origin(event: Event) -> bool:
+    origin = event["from"]
+    if event["event"] == "specialist":
+        return is_place(origin)
+    return is_whole(origin) or (event["event"] == "bratworm" and origin == "supply")
+
+
+def refuse(constant: str) -> None:
+    raise AssertionError(f"{constant} is no JSON")
+
+
+def events_of(text: str) -> list[Event]:
+    return [json.loads(line, parse_constant=refuse) for line in text.splitlines()]
+
+
+def test_every_event_has_exactly_its_fields(run):
+    seen = set()
+    for number in range(12):
+        bots = ["random", "eager", "random", "random"]
+        done = run("watch", *bots, "--rules", "extrawurm", "--json", "--game", str(number))
+        assert (done.code, done.err) == (0, "")
+        assert_plain(done.out)
+        for event in events_of(done.out):
+            kind = event["event"]
+            seen.add(kind)
+            assert list(event) == ["event", *FIELDS[kind].split()]
+            assert all(TYPES[name](value) for name, value in event.items() if name in TYPES), event
+            assert "from" not in event or is_origin(event)
+    assert seen == set(FIELDS)
+
+
+def test_the_opening_says_all_that_was_asked_for(run):
+    done = run(
+        "watch", "eager", "random", "--seed", "18446744073709551615", "--game", "7", "--json"
+    )
+    opening, *_, end = events_of(done.out)
+    assert (opening["seed"], opening["game"]) == (18446744073709551615, 7)
+    assert opening["players"] == ["eager", "random"]
+    assert opening["rules"] == pickosim.load_rules("classic").as_dict()
+    assert opening["grill"] == list(range(21, 37))
+    assert (opening["specialists"], opening["bratworms"]) == ({}, 0)
+    assert (end["apple"], end["bratworms"]) == (None, [0, 0])
+
+
+def test_a_specialist_may_start_with_a_player(run):
+    sets = ["--set", "specialists.apple={seat=1}"]
+    done = run("watch", "eager", "random", "--rules", "extrawurm", *sets, "--json")
+    assert events_of(done.out)[0]["specialists"]["apple"] == {"seat": 1}
+
+
+# ------------------------------------------------------------------------ the same games everywhere
+
+
+@pytest.mark.parametrize("rules", ["classic", "extrawurm", "manual"])
+def test_watch_shows_the_games_of_a_run(run, rules):
+    bots = ["random", "eager", "random"]
+    played = pickosim.play(bots, rules, games=40, seed=6)
+    for number in (0, 1, 17, 39):
+        done = run("watch", *bots, "--rules", rules, "--seed", "6", "--game", str(number), "--json")
+        events = events_of(done.out)
+        end, game = events[-1], played.games.row(number, named=True)
+        seats = played.seats.filter(played.seats["game"] == number)
+        assert end["turns"] == game["turns"]
+        assert end["scores"] == seats["score"].to_list()
+        assert end["ranks"] == seats["rank"].to_list()
+        assert [len(stack) for stack in end["tiles"]] == seats["tiles"].to_list()
+        kinds = [event["event"] for event in events]
+        assert kinds.count("steal") == game["steals"]
+        assert kinds.count("flip") == game["flips"]
+        assert kinds.count("roll") == game["rolls"]
+
+
+def test_watch_shows_the_games_of_a_tournament(run):
+    """Its second matchup goes on where the first one ends."""
+    bots = ["eager", "random", "cautious"]
+    result = pickosim.tournament(bots, "classic", players=2, games=4, seed=6)
+    for number, matchup in enumerate(round_robin(bots, 2)):
+        scores = dict.fromkeys(matchup, 0)
+        for game in (2 * number, 2 * number + 1):
+            for seating in rotations(matchup):
+                done = run("watch", *seating, "--seed", "6", "--game", str(game), "--json")
+                for bot, score in zip(seating, events_of(done.out)[-1]["scores"], strict=True):
+                    scores[bot] += score
+        table = result.matchups.filter(result.matchups["table"] == " - ".join(matchup))
+        means = dict(zip(table["strategy"], table["mean_score"], strict=True))
+        assert means == {bot: total / 4 for bot, total in scores.items()}
+
+
+# --------------------------------------------------------------------------------------- tournament
+
+
+def test_a_tournament_shows_tables_and_notes_the_rest():
+    done = run_program(
+        *["tournament", "eager", "random", "cautious", "--games", "200", "--workers", "2"],
+        *["--seed", "5"],
+    )
+    assert done.code == 0
+    assert_plain(done.out)
+    lines = done.out.splitlines()
+    assert lines[0] == "Round robin, 2 players, rules classic, seed 5"
+    assert " ".join(lines[1].split()) == "bot win share 95 % interval worms rank games"
+    standings = pickosim.tournament(["eager", "random", "cautious"], games=200, seed=5).standings
+    for line, row in zip(lines[2:5], standings.iter_rows(named=True), strict=True):
+        bot, share, interval, worms, rank, games = re.split(r"\s{2,}", line)
+        assert (bot, share) == (row["strategy"], f"{100 * row['win_share']:.2f} %")
+        assert re.fullmatch(r"\d+\.\d\d % to \d+\.\d\d %", interval)
+        assert (worms, rank) == (f"{row['mean_score']:.2f}", f"{row['mean_rank']:.3f}")
+        assert games == "400"
+    assert done.err == "600 games, 0 unfinished (ended by the turn limit).\n"
+
+
+# -------------------------------------------------------------------------------------------- bench
+
+KEYS = {
+    "name": str,
+    "games_per_second": int,
+    "workers": int,
+    "games": int,
+    "seconds": float,
+    "warm_up_seconds": float,
+    "repeats": int,
+    "machine": str,
+    "cores": int,
+    "system": str,
+    "pickosim": str,
+    "python": str,
+    "numpy": str,
+    "numba": str,
+}
+
+
+@pytest.fixture
+def short_bench(monkeypatch):
+    """The benchmark with a few games a case: its form, not its figures."""
+    bench = importlib.import_module("pickosim.bench")
+    monkeypatch.setattr(bench, "REPEATS", 1)
+    monkeypatch.setattr(bench, "_games_for", lambda *_args, **_options: 64)
+
+
+def assert_bench(rows: list[dict[str, Any]]) -> None:
+    cores = os.cpu_count() or 1
+    cases = {(row["name"], row["workers"]) for row in rows}
+    assert len(cases) == len(rows)
+    for name in ("classic-2-eager", "extrawurm-2-eager", "extrawurm-4-eager"):
+        assert {(name, 1), (name, cores)} <= cases
+    assert {("classic-2-numpy", 1), ("extrawurm-2-numpy", 1)} <= cases
+    assert rows[-1]["name"] == "classic-2-plain-python"
+    for row in rows:
+        assert {key: type(row[key]) for key in KEYS} == KEYS
+        assert row["games_per_second"] > 0
+        assert row["pickosim"] == pickosim.__version__
+
+
+def test_bench_as_json(run, short_bench):
+    done = run("bench", "--json", "--seconds", "0.01")
+    assert (done.code, done.err) == (0, "")
+    assert_bench(json.loads(done.out))
+
+
+def test_bench_as_tables(run, short_bench):
+    done = run("bench", "--seconds", "0.01")
+    assert (done.code, done.err) == (0, "")
+    assert_plain(done.out)
+    lines = done.out.splitlines()
+    assert lines[0] == "Best of 1 runs"
+    assert " ".join(lines[1].split()) == "case workers games/s × plain Python games"
+    assert f"pickosim {pickosim.__version__}" in lines[-1]
+
+
+@pytest.mark.long
+def test_bench_for_real():
+    done = run_program("bench", "--json", "--seconds", "0.2")
+    assert (done.code, done.err) == (0, "")
+    assert_bench(json.loads(done.out))
+
+
+# ----------------------------------------------------------------------------------------- mistakes
+
+BOT = "from pickosim import Strategy\nclass {}(Strategy):\n    target: int = 3\n"
+PLAIN = (
+    "    def pick(self, turn): return turn.best(turn.counts)\n"
+    "    def stop(self, turn): return turn.can_claim\n"
+)
+FILES = {
+    "syntax.py": "def f(:\n",
+    "raises.py": "x = 1 / 0\n",
+    "none.py": "x = 1\n",
+    "two.py": BOT.format("A") + PLAIN + "class B(A):\n    pass\n",
+    "half.py": BOT.format("Half"),
+    "broken.toml": "claim = \n",
+    "typo.toml": 'clam = "any-lower"\n',
+    "bad.toml": "dice = 0\n",
+}
+
+MISTAKES = {
+    "watch eagr random": 'no bot named "eagr"; did you mean "eager"? The bots are ',
+    "watch eager zzzzzz": 'no bot named "zzzzzz". The bots are ',
+    "watch eager threshold:targt=3": 'no parameter "targt"; did you mean "target"?',
+    "watch eager threshold:target=x": 'target must be a whole number, not "x".',
+    "watch eager threshold:target": '"target" is not understood; write NAME:parameter=value',
+    "watch eager missing.py": "missing.py cannot be read: No such file or directory.",
+    "watch eager syntax.py": "syntax.py, line 1 does not load: SyntaxError: ",
+    "watch eager raises.py": "raises.py, line 1 does not load: ZeroDivisionError: division by zero.",
+    "watch eager none.py": "none.py has no subclass of pickosim.Strategy.",
+    "watch eager two.py": "several strategy classes (A, B); say which, as in two.py:A.",
+    "watch eager two.py:C": 'no strategy class "C" (it has A, B',
+    "watch eager two.py:A:target=": 'target must be a whole number, not "".',
+    "watch eager half.py": "Half lacks the method pick() and stop().",
+    "watch eager": "2 to 7 players can play, not 1.",
+    "watch" + 8 * " eager": "2 to 7 players can play, not 8.",
+    "watch": "Missing argument 'BOT'. See `pickosim watch --help`.",
+    "watch eager random --game -1": "there is no game -1.",
+    "watch eager random --game 4611686018427387904": "there is no game 4611686018427387904.",
+    "watch eager random --game x": "Invalid value for '--game'",
+    "watch eager random --seed -1": "A seed is a whole number from 0 to 2^64 - 1, not -1.",
+    "watch eager random --seed 18446744073709551616": "not 18446744073709551616.",
+    "watch eager random --seed 1.5": "Invalid value for '--seed'",
+    "watch eager random --sed 1": "No such option: --sed",
+    "watch eager random --rules": "Option '--rules' requires an argument.",
+    "watch eager random --rules clasic": 'no preset is named "clasic"; did you mean "classic"?',
+    "watch eager random --rules missing.toml": "missing.toml: there is no such file.",
+    "watch eager random --rules broken.toml": "broken.toml: the file is not valid TOML: ",
+    "watch eager random --rules typo.toml": 'unknown option "clam"; did you mean "claim"?',
+    "watch eager random --rules bad.toml": "dice must be a whole number from 1 to 12, not 0.",
+    "watch eager random --rules folder": "folder: this is a directory, not a file of rules.",
+    "watch eager random --set claim": "an option is set with option=value, such as claim=any-lower.",
+    "watch eager random --set clam=x": 'unknown option "clam"; did you mean "claim"?',
+    "watch eager random --set claim=any": 'claim must be "next-lower" or "any-lower", not "any"',
+    "watch eager random --set tiles={}": "there are no tiles, so there is nothing to play for.",
+    "watch eager random --set specialists.apple={seat=2}": "at a table of 2 the seats are 0 to 1.",
+    "watch eager random --why --json": "--why is told in words",
+    "tournament eager": "A table of 2 needs 2 different bots, and only 1 is entered.",
+    "tournament eager eager": "eager is entered twice.",
+    "tournament eager random --players 3": "needs 3 different bots, and only 2 are entered.",
+    "tournament eager random --players 8": "Invalid value for '--players'",
+    "tournament eager random --players 1": "Invalid value for '--players'",
+    "tournament eager random --games 0": "Invalid value for '--games'",
+    "tournament eager random --workers 0": "Invalid value for '--workers'",
+    "tournament eager random --seed -1": "A seed is a whole number",
+    "tournament eager syntax.py": "syntax.py, line 1 does not load",
+    "tournament eager random --rules nowhere": 'no preset is named "nowhere"; the presets are ',
+    "rules show": "Missing argument 'RULES'. See `pickosim rules show --help`.",
+    "rules show clasic": 'did you mean "classic"?',
+    "rules show classic --set x": "an option is set with option=value",
+    "rules diff classic": "Missing argument 'OTHERS'.",
+    "rules dif classic short": "No such command 'dif'. Did you mean 'diff'?",
+    "rules classic": "No such command 'classic'. See `pickosim rules --help`.",
+    "bench --seconds 0": "Invalid value for '--seconds'",
+    "bench --seconds inf": "Invalid value for '--seconds'",
+    "bench fast": "Got unexpected extra argument",
+    "wach": "No such command 'wach'. Did you mean 'watch'?",
+    "--nope": "No such option: --nope",
+}
+
+
+@pytest.mark.parametrize("line", MISTAKES)
+def test_a_mistake_is_answered_with_one_sentence(run, tmp_path, line):
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "folder").mkdir()
+    done = run(*line.split())
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("pickosim: ") and done.err.endswith("\n")
+    assert done.err.count("\n") == 1, "one line"
+    assert MISTAKES[line] in done.err
+
+
+def test_a_bot_that_errs_is_told_after_the_game_so_far(run, tmp_path):
+    body = PLAIN.replace("turn.best(turn.counts)", "turn.best(turn.counts) * 0 + 7")
+    (tmp_path / "wrong.py").write_text(BOT.format("Wrong") + body, encoding="utf-8")
+    done = run("watch", "eager", "wrong.py:target=5", "--game", "3")
+    assert done.code == 2
+    assert "Turn 2: wrong.py:target=5 (seat 1)" in done.out
+    assert done.err.count("\n") == 1
+    assert "pick() answered 7; legal: " in done.err
+    assert "To see that game: pickosim watch eager wrong.py:target=5 " in done.err
+
+
+@pytest.mark.parametrize("line", ["watch eagr random", "watch eager random --sed 1", "wach"])
+def test_a_mistake_ends_the_process_with_2(line):
+    done = run_program(*line.split())
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("pickosim: ") and done.err.count("\n") == 1
+
+
+# ------------------------------------------------------------------------------ pipes and terminals
+
+
+def test_help_in_a_pipe_is_plain():
+    done = run_program("--help")
+    assert (done.code, done.err) == (0, "")
+    assert_plain(done.out)
+    for command in ("rules", "watch", "tournament", "bench"):
+        (line,) = (line for line in done.out.splitlines() if line.split()[:1] == [command])
+        assert line.endswith("."), "the whole sentence"
+
+
+def test_without_a_command_there_is_help():
+    done = run_program()
+    assert (done.code, done.err) == (2, "")
+    assert done.out == run_program("--help").out
+
+
+def test_version():
+    assert run_program("--version").out == f"{pickosim.__version__}\n"
+
+
+@pytest.mark.parametrize("line", ["rules show extrawurm", "watch eager random --json"])
+def test_a_reader_who_has_read_enough_may_go(line):
+    command = f"{PROGRAM} {line} | head -n 1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert (done.returncode, without_waiting(done.stderr)) == (0, "")
+    assert done.stdout.count("\n") == 1
+
+
+def test_a_reader_who_never_came_is_no_error():
+    command = f"{PROGRAM} rules | true; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_pipe_gets_whole_lines_whatever_the_width(run, monkeypatch):
+    wide = run("rules", "show", "extrawurm").out
+    monkeypatch.setenv("COLUMNS", "40")
+    assert run("rules", "show", "extrawurm").out == wide
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_a_terminal_gets_lines_that_fit(columns):
+    shown = run_in_terminal("rules", "show", "extrawurm", columns=columns)
+    assert "\x1b[1m" in shown
+    lines = ESCAPE.sub("", shown).splitlines()
+    assert all(len(line) <= columns for line in lines)
+    assert "golden-die=27" in ESCAPE.sub("", shown), "broken between words only"
+
+
+def test_a_story_in_a_terminal():
+    arguments = ["watch", "eager", "random", "--rules", "extrawurm"]
+    shown = run_in_terminal(*arguments, columns=80)
+    assert "\x1b[32m" in shown, "green for what succeeds"
+    lines = ESCAPE.sub("", shown).splitlines()
+    assert all(len(line) <= 80 for line in lines)
+    start = next(n for n, line in enumerate(lines) if line.startswith("    grill: "))
+    assert lines[start + 1].startswith("    27(golden-die)"), "goes on under its beginning"
+    words = " ".join(ESCAPE.sub("", shown).split())
+    piped = " ".join(run_program(*arguments).out.split())
+    assert words.endswith(piped), "the same words as in a pipe"
+
+
+def test_no_color_is_respected():
+    shown = run_in_terminal("watch", "eager", "random", columns=80, NO_COLOR="1")
+    assert not re.search(r"\x1b\[[0-9;]*3[0-7]", shown)
+
+
+def test_a_terminal_named_dumb_gets_plain_text():
+    assert "\x1b" not in run_in_terminal("rules", columns=80, TERM="dumb")
+
+
+def test_the_program_is_installed():
+    assert shutil.which(str(PROGRAM))
