@@ -8,9 +8,11 @@ READY := $(VENV)/.ready
 .PHONY: tournament test test-long lint format bench clean
 
 tournament: $(READY)
-	$(BIN)/pickosim tournament
+	$(BIN)/pickosim tournament --games 4000
 
+# The kernels are compiled once before, and not by every worker.
 test: $(READY)
+	$(BIN)/python -c "from pickosim.warm import warm_up; warm_up()"
 	$(BIN)/pytest -n 2 -m "not long"
 
 test-long: $(READY)

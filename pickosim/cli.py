@@ -307,7 +307,10 @@ def tournament(
     with _compiling():
         warm_up()
 
-    result = run_tournament(entrants, rule_set, players, games, seed, workers)
+    # disable=None: no bar where there is no terminal to draw it on.
+    with tqdm(unit=" games", unit_scale=True, leave=False, disable=None) as bar:
+        bar.total = len(matchups) * blocks_for(games, players) * players
+        result = run_tournament(entrants, rule_set, players, games, seed, workers, bar.update)
     title = f"Round robin, {players} players, rules {rule_set.name}, seed {seed}"
     _show(standings_table(title, result.standings), "", cross_table(result.standings, result.pairs))
     _note(f"{result.games:,} games, {result.unfinished:,} unfinished (ended by the turn limit).")

@@ -17,8 +17,8 @@ from pathlib import Path
 from tempfile import gettempdir
 from typing import Any, TypeVar
 
-import numpy as np
 import numba
+import numpy as np
 from numba import njit
 
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -137,12 +137,9 @@ def read_situation(question: Question) -> Situation:
     for number, tile in enumerate(rivals, 1):
         if tile is not None:
             _put_down(places, tile, f"the top tile of rival {number}")
-    if question.grill is None:
-        grill = tuple(tile for tile in rules.tiles if tile not in places)
-    else:
-        grill = _read_tiles("grill", question.grill, rules)
-        for tile in grill:
-            _put_down(places, tile, "on the grill")
+    named = rules.tiles if question.grill is None else _read_tiles("grill", question.grill, rules)
+    # A tile on a stack is off the grill: `21-36` is a handy way to say "all others".
+    grill = tuple(tile for tile in named if tile not in places)
     if not grill:
         raise PickosimError("grill: no tile lies there, so the game is over.")
     holds = _read_held(question.holds, rules)

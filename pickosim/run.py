@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
@@ -49,8 +49,9 @@ def run_tournament(
     games: int,
     seed: int,
     workers: int = 1,
+    progress: Callable[[int], object] = lambda games: None,
 ) -> Standings:
-    """A round robin, at least `games` games a matchup."""
+    """A round robin, at least `games` games a matchup; `progress` is told how many have been played."""
     rule_set = load_rules(rules)
     matchups = checked_matchups(bots, rule_set, players, seed)
     blocks = blocks_for(games, players)
@@ -59,9 +60,13 @@ def run_tournament(
         for number, matchup in enumerate(matchups)
         for chunk in _chunks(number * blocks, blocks)
     ]
-    played = Parallel(n_jobs=workers)(
+    results = Parallel(n_jobs=workers, return_as="generator")(
         delayed(_play_chunk)(matchup, rule_set, seed, chunk) for matchup, chunk in chunks
     )
+    played = []
+    for (_, chunk), result in zip(chunks, results, strict=True):
+        played.append(result)
+        progress(len(chunk) * players)
     rows, pairs = (pl.concat(frames) for frames in zip(*played, strict=True))
     return Standings(
         rules=rule_set,

@@ -496,11 +496,7 @@ MISTAKES = [
         "--rules extrawurm --own 12",
         'own: the rules "extrawurm" have no tile 12, only 11, 13, 21-36.',
     ),
-    ("--own 24 --grill 21-36", "tile 24 cannot be your own top tile and on the grill at once."),
-    (
-        "--rivals 30 --grill 30",
-        "tile 30 cannot be the top tile of rival 1 and on the grill at once.",
-    ),
+    ("--rivals 30 --grill 30", "grill: no tile lies there, so the game is over."),
     (
         "--rivals 30,30",
         "tile 30 cannot be the top tile of rival 1 and the top tile of rival 2 at once.",
@@ -583,3 +579,9 @@ def test_mistakes(arguments: str, sentence: str, capsys: pytest.CaptureFixture[s
 def test_mistakes_in_a_notebook() -> None:
     with pytest.raises(PickosimError, match="no tile 40"):
         odds(grill=[21, 40])
+
+
+def test_tiles_on_stacks_are_off_the_grill_that_a_range_names():
+    told = odds(grill="21-36", own=24, rivals=[27, 30])
+    assert told.equals(odds(grill="21-23,25,26,28,29,31-36", own=24, rivals=[27, 30]))
+    assert "take 24" not in told["result"].to_list()
