@@ -297,16 +297,18 @@ def tournament(
     Every choice of bots meets at a table, and every bot sits in every seat equally often.
     """
     rule_set = _load(rules, sets)
+    from tqdm import tqdm
+
     from pickosim.bots import built_in_bots
     from pickosim.run import checked_matchups, run_tournament
+    from pickosim.schedule import blocks_for
     from pickosim.warm import warm_up
     from pickosim.words import cross_table, standings_table
 
     entrants = bots or built_in_bots()
-    checked_matchups(entrants, rule_set, players, seed)
+    matchups = checked_matchups(entrants, rule_set, players, seed)
     with _compiling():
         warm_up()
-
     # disable=None: no bar where there is no terminal to draw it on.
     with tqdm(unit=" games", unit_scale=True, leave=False, disable=None) as bar:
         bar.total = len(matchups) * blocks_for(games, players) * players
