@@ -14,7 +14,7 @@ from pickosim.game import play_games
 from pickosim.match import seat
 from pickosim.rules import RuleSet, load_rules
 from pickosim.schedule import Matchup, blocks_for, rotations, round_robin
-from pickosim.stats import mean_interval
+from pickosim.stats import share_interval
 from pickosim.tables import win_shares
 
 CHUNK = 1 << 15
@@ -187,6 +187,5 @@ def _intervals(rows: pl.DataFrame, by: list[str], name: str) -> tuple[pl.Series,
         ),
     )
     groups = tables.group_by(by, maintain_order=True).agg("group")["group"]
-    found = [mean_interval(group) for group in groups.to_list()]
-    low = pl.Series([max(0.0, low) for low, _ in found])
-    return low, pl.Series([min(1.0, high) for _, high in found])
+    found = [share_interval(group) for group in groups.to_list()]
+    return pl.Series([low for low, _ in found]), pl.Series([high for _, high in found])

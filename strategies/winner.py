@@ -24,10 +24,10 @@ class Winner(Valuation):
     Origin: pickosim.
     """
 
-    spread: float = 1.0
+    spread: float = 2.0
     luck: float = 0.6
     danger: float = 0.0
-    threat: float = 0.5
+    threat: float = 0.2
     greed: float = 0.2
     bratworm: float = 1.0
     canned_worm: float = 1.0

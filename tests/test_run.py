@@ -9,13 +9,14 @@ import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from scipy.stats import binomtest
 
 import pickosim
 from pickosim import run
 from pickosim.errors import PickosimError
 from pickosim.run import Standings, run_tournament
 from pickosim.schedule import Matchup, blocks_for, rotations, round_robin
-from pickosim.stats import mean_interval
+from pickosim.stats import mean_interval, share_interval
 
 TWINS = ["threshold:target=21", "threshold:target=21,last_dice=2"]
 """Two names of the same bot: `last_dice` is 2 by default."""
@@ -246,3 +247,11 @@ def test_the_interval_covers_as_often_as_it_says(confidence):
 def test_an_interval_needs_two_values():
     assert mean_interval([(1, 0.5, 0.25)]) == (-inf, inf)
     assert mean_interval([(2, 1.0, 0.5)]) == (0.5, 0.5)
+
+
+def test_a_bot_that_won_every_block_gets_the_exact_bound_of_clopper_and_pearson():
+    low, high = share_interval([(60, 60.0, 60.0), (40, 40.0, 40.0)])
+    exact = binomtest(100, 100).proportion_ci(0.95, method="exact")
+    assert (low, high) == (pytest.approx(exact.low, abs=1e-12), 1.0)
+    assert share_interval([(100, 0.0, 0.0)]) == (0.0, pytest.approx(1 - exact.low, abs=1e-12))
+    assert share_interval([(100, 50.0, 25.0)]) == (0.5, 0.5)
