@@ -25,7 +25,6 @@ from pickosim.claim import (
 from pickosim.dice import rolls
 from pickosim.log import Log, new_log, with_room
 from pickosim.match import Match
-from pickosim.rulebook import GOLDEN_DIE
 from pickosim.table import TABLE, Table, deal, first_fault
 from pickosim.tally import Tally, end_turns, new_tally, record
 from pickosim.turn import (
@@ -73,7 +72,6 @@ class Batch:
         self.match = match
         self.books = match.books
         self.players = len(match.strategies)
-        self.specialists = bool(self.books["specialists"][0])
         self.values = self.books["values"][0, : self.books["tiles"][0]]
         self.first = first
         self.games = games
@@ -123,10 +121,12 @@ class Batch:
 
     def play_turn(self, seat: int, rows: NDArray[np.int32]) -> None:
         """One turn of the player at `seat`, in all games of `rows`."""
-        begin(self.books, self.table, self.hands, seat, rows)
         self.notes = {}
-        if self.specialists:
-            self._ask_for_golden_die(seat, rows)
+        golden = begin(self.books, self.table, self.hands, seat, rows, self.asked)
+        if golden:
+            asked = self.asked[:golden]
+            answers = self._ask("use_golden_die", seat, asked)
+            take_golden_die(self.table, self.hands, seat, asked, answers)
         self._roll(seat, rows.copy())
         self._settle(seat, rows)
         if self.check:
@@ -207,12 +207,6 @@ class Batch:
         if self.overhear is not None:
             self.overhear(turn)
         return answers
-
-    def _ask_for_golden_die(self, seat: int, rows: NDArray[np.int32]) -> None:
-        asked = rows[self.table["holds"][rows, seat] == GOLDEN_DIE]
-        if len(asked):
-            answers = self._ask("use_golden_die", seat, asked)
-            take_golden_die(self.table, self.hands, seat, asked, answers)
 
     def _ask_whom_to_rob(
         self, seat: int, rows: NDArray[np.int32], claimed: NDArray[np.int64] | None = None

@@ -62,7 +62,7 @@ class Strategy(ABC):
 
     def reroll(self, turn: Turn) -> BoolArray:
         """(n,) bool: use the weasel on this roll? By default only if it shows no new face."""
-        return np.logical_not(turn.legal.any(axis=1))
+        return turn.no_new_face
 
     def use_golden_die(self, turn: Turn) -> BoolArray:
         """(n,) bool: the ninth die this turn? By default always."""

@@ -56,9 +56,20 @@ Hand = Any
 
 
 @kernel
-def begin(books: Books, table: Table, hands: Hands, seat: int, rows: NDArray[np.int32]) -> None:
-    """The player takes the white dice."""
+def begin(
+    books: Books,
+    table: Table,
+    hands: Hands,
+    seat: int,
+    rows: NDArray[np.int32],
+    asked: NDArray[np.int32],
+) -> int:
+    """The player takes the white dice.
+
+    Games whose player holds the golden die are written to `asked`; returns their number.
+    """
     book = books[0]
+    found = 0
     for row in rows:
         game, hand = table[row], hands[row]
         held = game.holds[seat]
@@ -70,6 +81,9 @@ def begin(books: Books, table: Table, hands: Hands, seat: int, rows: NDArray[np.
         hand.can = CAN_POINTS if held == CANNED_WORM else 0
         hand.weasel = held == WEASEL
         hand.rolls = 0
+        asked[found] = row
+        found += held == GOLDEN_DIE
+    return found
 
 
 @kernel

@@ -245,7 +245,7 @@ def _position(match: Match, situation: Situation) -> _Position:
         held = SPECIALISTS.index(situation.holds)
         game["holds"][SEAT], game["place"][held] = held, SEATS + SEAT
     assert first_fault(batch.books, batch.table, row) < 0, situation
-    begin(batch.books, batch.table, batch.hands, SEAT, row)
+    begin(batch.books, batch.table, batch.hands, SEAT, row, batch.asked)
     return _Position(match, batch.table, batch.hands)
 
 

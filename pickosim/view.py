@@ -115,6 +115,12 @@ class Turn:
         return _shown(_legal(self._hands, self._rows).T)
 
     @cached_property
+    def no_new_face(self) -> BoolArray:
+        """(n,) bool, in reroll(): whether the roll shows no new face, which ends the turn if it stands."""
+        self._asked_in("pick", "reroll")
+        return _shown(self._hands["new"][self._rows] == 0)
+
+    @cached_property
     def golden_face(self) -> IntArray:
         """(n,) int16: face of the golden die in the roll just made, 0 if it was not rolled."""
         self._asked_in("pick", "reroll")

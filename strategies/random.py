@@ -26,7 +26,7 @@ class Random(Strategy):
         return turn.tiles[turn.choose(turn.claims)]
 
     def reroll(self, turn: Turn) -> BoolArray:
-        return ~turn.legal.any(axis=1) | _coin(turn)
+        return turn.no_new_face | _coin(turn)
 
     def keep_new_specialist(self, turn: Turn) -> BoolArray:
         return _coin(turn)

@@ -261,6 +261,7 @@ ONLY_IN = {
     "counts": {"pick", "reroll"},
     "legal": {"pick", "reroll"},
     "golden_face": {"pick", "reroll"},
+    "no_new_face": {"pick", "reroll"},
     "new_specialist": {"keep_new_specialist"},
 }
 
