@@ -301,7 +301,7 @@ class Situation(Batch):
             stacks.append(stack)
         specialists: dict[str, Place] = {}
         for name, place in zip(SPECIALISTS, game["place"].tolist(), strict=True):
-            if place != NOTHING and self.specialists:
+            if place != NOTHING:
                 specialists[name] = {"seat": place - SEATS} if place >= SEATS else values[place]
         return Happened(
             events=told,
