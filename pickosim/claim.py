@@ -133,12 +133,14 @@ def raven_robs(book: Rulebook, game: Game, seat: int, tile: int) -> bool:
 
 
 @inlined
-def _has_choice(book: Rulebook, game: Game, seat: int, tiles: int) -> bool:
+def _has_choice(
+    book: Rulebook, game: Game, seat: int, tiles: int, picky: bool, choosy: bool
+) -> bool:
     """Whether a turn that may claim these tiles leaves the player anything to choose."""
-    if tiles & (tiles - 1):
+    if picky and tiles & (tiles - 1):
         return True
     tile = highest(tiles)
-    second = not book.keep_new and brings_second(book, game, seat, tile)
+    second = choosy and not book.keep_new and brings_second(book, game, seat, tile)
     return second or raven_robs(book, game, seat, tile)
 
 
@@ -234,19 +236,22 @@ def settle_clear(
     hands: Hands,
     seat: int,
     rows: NDArray[np.int32],
+    picky: bool,
+    choosy: bool,
     open_rows: NDArray[np.int32],
     log: Log,
 ) -> int:
     """Settle the turn wherever the player has nothing to choose, which is almost everywhere.
 
-    The other games are written to `open_rows`; returns their number.
+    A player who is not `picky` takes the highest claim, one who is not `choosy` keeps the newer of two
+    specialists. The other games are written to `open_rows`; returns their number.
     """
     book = books[0]
     found = 0
     for row in rows:
         game, hand = table[row], hands[row]
         tiles = legal_claims(book, game, hand, seat)
-        if tiles and _has_choice(book, game, seat, tiles):
+        if tiles and _has_choice(book, game, seat, tiles, picky, choosy):
             open_rows[found] = row
             found += 1
         else:

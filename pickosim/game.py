@@ -25,6 +25,7 @@ from pickosim.claim import (
 from pickosim.dice import rolls
 from pickosim.log import Log, new_log, with_room
 from pickosim.match import Match
+from pickosim.strategy import Strategy
 from pickosim.table import TABLE, Table, deal, first_fault
 from pickosim.tally import Tally, end_turns, new_tally, record
 from pickosim.turn import (
@@ -41,7 +42,7 @@ from pickosim.turn import (
 )
 from pickosim.view import Turn
 
-BATCH = 8192
+BATCH = 16384
 """Games played side by side: large enough that a step's fixed cost is small, small enough for the cache."""
 
 
@@ -165,7 +166,13 @@ class Batch:
     def _settle(self, seat: int, rows: NDArray[np.int32]) -> None:
         """Claim or fail, after every choice that the player has in it."""
         books, table, hands = self.books, self.table, self.hands
-        unsettled = settle_clear(books, table, hands, seat, rows, self.asked, self.log)
+        # Who leaves these two to the defaults need not be asked.
+        kind = type(self.match.strategies[seat])
+        picky = kind.claim is not Strategy.claim
+        choosy = kind.keep_new_specialist is not Strategy.keep_new_specialist
+        unsettled = settle_clear(
+            books, table, hands, seat, rows, picky, choosy, self.asked, self.log
+        )
         if not unsettled:
             return
         rows = self.asked[:unsettled]
