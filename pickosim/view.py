@@ -33,7 +33,7 @@ class Turn:
     """What the player on turn sees in n games at P seats with T tiles.
 
     **Arrays** are read-only, have one row a game, and hold for the length of the call; numbers are
-    int16, so that differences do not wrap. Wide ones are stored column by column: an operation on
+    int16 (of turns int32), so that differences do not wrap. Wide ones are stored column by column: an operation on
     all games of a column is fast. **Faces** are 1 to 5 and 6, the worm; arrays by face have 7
     columns, the first of no use, so that column f is face f. **Players** are counted from the one on
     turn: column 0 is you, column 1 plays next. **Tiles** have a column each, by ascending value.

@@ -36,10 +36,10 @@ class Expected(Valuation):
             steal=tops * (1 - self.cover + self.rival) + covered,
             fail=-turn.worms_on(turn.at_risk).astype(np.float64),
             bratworm=np.full(n, self.bratworm),
-            specialist=np.broadcast_to(self._specialists(turn), (n, len(SPECIALISTS))),
+            specialist=np.broadcast_to(self._specialists(), (n, len(SPECIALISTS))),
         )
 
-    def _specialists(self, turn: Turn) -> list[float]:
+    def _specialists(self) -> list[float]:
         worth = {"canned-worm": self.canned_worm, "sitting-hen": self.sitting_hen}
         worth |= {"weasel": self.weasel, "golden-die": self.golden_die, "apple": self.apple}
         return [worth.get(name, 0.0) for name in SPECIALISTS]
