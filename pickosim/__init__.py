@@ -14,9 +14,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pickosim.api import benchmark, play, tournament, watch
+    from pickosim.api import benchmark, play, resume, tournament, watch
     from pickosim.dice import POINTS
     from pickosim.errors import PickosimError
+    from pickosim.results import Results, load_results
     from pickosim.rules import RULES_VERSION, SPECIALISTS, WORM, RuleSet, load_rules, presets
     from pickosim.strategy import Strategy
     from pickosim.tables import Played
@@ -33,6 +34,7 @@ _HOMES = {
     "PickosimError": "errors",
     "Played": "tables",
     "RULES_VERSION": "rules",
+    "Results": "results",
     "RuleSet": "rules",
     "SPECIALISTS": "rules",
     "Strategy": "strategy",
@@ -41,10 +43,12 @@ _HOMES = {
     "Valuation": "valuation",
     "Worth": "valuation",
     "benchmark": "api",
+    "load_results": "results",
     "load_rules": "rules",
     "odds": "turn_odds",
     "play": "api",
     "presets": "rules",
+    "resume": "api",
     "tournament": "api",
     "watch": "api",
 }
@@ -58,16 +62,19 @@ __all__ = [
     "IntArray",
     "PickosimError",
     "Played",
+    "Results",
     "RuleSet",
     "Strategy",
     "Turn",
     "Valuation",
     "Worth",
     "benchmark",
+    "load_results",
     "load_rules",
     "odds",
     "play",
     "presets",
+    "resume",
     "tournament",
     "watch",
 ]

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
+from pickosim.amounts import count, share
 from pickosim.bench import run_bench
+from pickosim.entrants import check_sources, enter
+from pickosim.errors import PickosimError
 from pickosim.game import play_games
-from pickosim.match import check_numbers, seat
-from pickosim.rules import RuleSet
-from pickosim.run import Standings, run_tournament
+from pickosim.match import Match, check_numbers, seat
+from pickosim.results import Results, load_results, results_of
+from pickosim.rules import RuleSet, load_rules
+from pickosim.run import Progress, Workers, go_on, start
+from pickosim.run_folder import RunFolder
+from pickosim.schedule import LANE, MOST_TABLES, rotations
+from pickosim.sprt import Sprt
+from pickosim.sprt import parse as parse_sprt
 from pickosim.strategy import Strategy
+from pickosim.studies import check_unchanged, study_of
 from pickosim.tables import Played
+from pickosim.tournament_study import Tournament
 from pickosim.trace import Event, trace_game
 
 
@@ -39,16 +51,114 @@ def watch(
     return trace_game(seat(bots, rules, seed), game)
 
 
+def plan_tournament(
+    bots: Sequence[str],
+    rules: str | RuleSet = "classic",
+    players: int | None = None,
+    games: int | str = 10_000,
+    seed: int = 0,
+    *,
+    sets: Sequence[str] = (),
+    focus: str | None = None,
+    table: bool = False,
+    tables: int = MOST_TABLES,
+    precision: float | str | None = None,
+    sprt: str | Sprt | None = None,
+    save_games: bool = False,
+    workers: int = 1,
+    chunk: int | None = None,
+) -> Tournament:
+    """A tournament as it would be played; see `tournament`."""
+    if table:
+        if players is not None or focus is not None:
+            raise PickosimError(
+                "One table of all bots has no focus and no other number of players."
+            )
+        players = len(enter(bots))
+    given = None if isinstance(rules, RuleSet) else {"rules": str(rules), "sets": list(sets)}
+    return Tournament.planned(
+        bots,
+        load_rules(rules, sets),
+        2 if players is None else players,
+        count(games),
+        seed,
+        focus=focus,
+        most_tables=tables,
+        precision=None if precision is None else share(precision, "A precision"),
+        sprt=parse_sprt(sprt) if isinstance(sprt, str) else sprt,
+        save_games=save_games,
+        workers=workers,
+        chunk=chunk,
+        given_rules=given,
+    )
+
+
 def tournament(
     bots: Sequence[str],
     rules: str | RuleSet = "classic",
-    players: int = 2,
-    games: int = 10_000,
+    players: int | None = None,
+    games: int | str = 10_000,
     seed: int = 0,
     workers: int = 1,
-) -> Standings:
-    """A round robin of bots, at least `games` games a matchup, every bot in every seat equally often."""
-    return run_tournament(bots, rules, players, games, seed, workers)
+    *,
+    folder: str | Path | None = None,
+    scheduler: str | None = None,
+    export: Sequence[str] = (),
+    progress: Progress | None = None,
+    **options: Any,
+) -> Results:
+    """A tournament: at least `games` games a matchup, every bot in every seat equally often.
+
+    Frames: standings, matchups, pairs, seats, specialists, lengths, scores. With a `folder`, finished
+    work is kept there, and `resume` goes on after an interruption. With the address of a Dask
+    `scheduler`, its workers play. Two players a table if not said otherwise. Options, as on the command
+    line: sets, focus, table, tables, precision, sprt, save_games, chunk.
+    """
+    study = plan_tournament(bots, rules, players, games, seed, workers=workers, **options)
+    run_folder = None if folder is None else RunFolder(Path(folder))
+    outcome = start(study, run_folder, Workers(workers, scheduler), progress, export=export)
+    return results_of(outcome, run_folder)
+
+
+def resume(
+    folder: str | Path,
+    workers: int = 1,
+    *,
+    scheduler: str | None = None,
+    progress: Progress | None = None,
+) -> Results:
+    """Go on with a run that was interrupted, to exactly the tables of an uninterrupted one."""
+    run_folder = RunFolder(Path(folder))
+    with run_folder.reopen() as manifest:
+        if manifest["status"] == "finished":
+            return load_results(folder)
+        check_unchanged(manifest)
+        study = study_of(manifest)
+        outcome = go_on(study, run_folder, manifest, Workers(workers, scheduler), progress)
+    return results_of(outcome, run_folder)
+
+
+def game_of_run(folder: str | Path, game: int, rotation: int = 0) -> Match:
+    """The match that a tournament's folder has under that game number, in that rotation of the seats."""
+    manifest = RunFolder(Path(folder)).manifest()
+    if manifest["kind"] != Tournament.kind:
+        raise PickosimError(f"{folder} is no tournament; its games cannot be watched.")
+    study = Tournament.from_plan(manifest["plan"])
+    table, block = divmod(game, LANE)
+    most = study.looks[-1]
+    if not (0 <= table < study.parts and block < most):
+        raise PickosimError(
+            f"The run {folder} has no game {game}. Its table t (0 to {study.parts - 1}) has the games "
+            f"t × {LANE:,} to t × {LANE:,} + {most - 1:,}, see matchups.parquet."
+        )
+    if not 0 <= rotation < study.players:
+        raise PickosimError(
+            f"Rotations go from 0 to {study.players - 1} at a table of {study.players}, not {rotation}."
+        )
+    by_name = {entrant.name: entrant for entrant in study.entrants}
+    matchup = rotations(study.matchups[table])[rotation]
+    check_sources(by_name[bot] for bot in matchup)
+    return seat([by_name[bot].spec for bot in matchup], study.rules, study.seed)
 
 
 def benchmark(seconds: float = 2.0) -> pl.DataFrame:

@@ -21,7 +21,10 @@ from pickosim.errors import PickosimError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from pickosim.results import Results
     from pickosim.rules import RuleSet
+    from pickosim.run import Progress, Study
+    from pickosim.sums import Sums
 
 app = typer.Typer(
     name="pickosim",
@@ -36,7 +39,7 @@ strategies_app = typer.Typer(help="List the bots, or show one.")
 app.add_typer(strategies_app, name="strategies")
 
 Bots = Annotated[
-    list[str],
+    list[str] | None,
     typer.Argument(
         metavar="BOT",
         help="Bots in the order of their seats, as eager, threshold:target=25 or my_bot.py:MyBot.",
@@ -60,8 +63,37 @@ Seed = Annotated[int, typer.Option(help="Seed of all dice and choices.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
+CORES = os.cpu_count() or 1
+
+WorkerNumber = Annotated[
+    int, typer.Option("--workers", min=1, help="Processes to play in.", show_default="all cores")
+]
+Backend = Annotated[
+    str | None,
+    typer.Option(metavar="joblib|dask", help="Who plays.", show_default="joblib"),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="Of a Dask cluster, as tcp://10.0.0.1:8786."),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(metavar="RUN", help="Folder of the run.", show_default="a new one in runs/"),
+]
+Export = Annotated[
+    str | None, typer.Option(metavar="csv,json,md", help="Write the tables in these formats too.")
+]
+Format = Annotated[
+    str, typer.Option("--format", metavar="table|json|csv", help="How to print the results.")
+]
+Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")]
+
+
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """What Typer raises for a command line it does not understand; versions differ in where it lives."""
+
+_given: list[str] = []
+"""The command line under way: a run's manifest names it."""
 
 UNBROKEN = 10_000
 """Width of a pipe: no line is broken in it."""
@@ -74,6 +106,7 @@ def main() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command line and return its exit code: 2, after one sentence, for a person's mistake."""
+    _given[:] = arguments
     try:
         try:
             command = typer.main.get_command(app)
@@ -85,7 +118,7 @@ def run(arguments: Sequence[str]) -> int:
         return end.exit_code
     except PickosimError as error:
         _note(f"pickosim: {error}")
-        return 2
+        return getattr(error, "exit_code", 2)
     except UsageError as error:
         _note(f"pickosim: {_explained(error)}")
         return 2
@@ -241,11 +274,20 @@ def check(bot: Bot, as_json: Json = False) -> None:
 
 @app.command()
 def watch(
-    bots: Bots,
+    bots: Bots = None,
     rules: Rules = "classic",
     sets: Sets = None,
     seed: Seed = 0,
     game: Annotated[int, typer.Option(help="Number of the game.")] = 0,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--from", metavar="RUN", help="A tournament's folder: show a game of its own."
+        ),
+    ] = None,
+    rotation: Annotated[
+        int, typer.Option(min=0, help="With --from: how far the seats are turned in that game.")
+    ] = 0,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the trace, one JSON object a line.")
     ] = False,
@@ -259,11 +301,18 @@ def watch(
     """
     if why and as_json:
         raise PickosimError("--why is told in words; the trace of --json has no room for it.")
-    rule_set = _load(rules, sets)
-    from pickosim.match import seat
+    if bool(bots) == bool(folder):
+        raise PickosimError("Name the bots to watch, or a run with --from: one of both.")
+    if folder is not None:
+        from pickosim.api import game_of_run
+
+        match = game_of_run(folder, game, rotation)
+    else:
+        from pickosim.match import seat
+
+        match = seat(bots or [], _load(rules, sets), seed)
     from pickosim.trace import tell_game
 
-    match = seat(bots, rule_set, seed)
     with _compiling():
         events, mistake = tell_game(match, game, why=why)
     if as_json:
@@ -281,41 +330,115 @@ def watch(
 def tournament(
     bots: Annotated[
         list[str] | None,
-        typer.Argument(metavar="BOT", help="Bots by name; without any, all built-in ones."),
+        typer.Argument(
+            metavar="BOT",
+            help="Bots, as eager, threshold:target=21..30 (ten of them) or my_bot.py:MyBot; "
+            "a bot may be entered twice; without any, all built-in ones.",
+        ),
     ] = None,
     rules: Rules = "classic",
     sets: Sets = None,
-    players: Annotated[int, typer.Option(min=2, max=7, help="Players at a table.")] = 2,
-    games: Annotated[int, typer.Option(min=1, help="Games a matchup, at the least.")] = 20_000,
+    players: Annotated[
+        int | None, typer.Option(min=2, max=7, help="Players at a table.", show_default="2")
+    ] = None,
+    focus: Annotated[
+        str | None, typer.Option(metavar="BOT", help="Only tables with this bot: a gauntlet.")
+    ] = None,
+    table: Annotated[
+        bool, typer.Option("--table", help="One table with all bots, in this order.")
+    ] = False,
+    tables: Annotated[
+        int, typer.Option(min=1, help="Tables at most; of more, a sample drawn with the seed.")
+    ] = 500,
+    games: Annotated[
+        str | None,
+        typer.Option(
+            help="Games a matchup, as 250k or 1M, rounded up to whole blocks; with --precision or "
+            "--sprt, the cap.",
+            show_default="20k, as a cap 10M",
+        ),
+    ] = None,
+    precision: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WIDTH",
+            help="Play until every 95 % interval of a win share in the standings is that narrow "
+            "from end to end, as 0.2%.",
+        ),
+    ] = None,
+    sprt: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LOW,HIGH",
+            help="Play two bots until a sequential test tells whether the first wins LOW or HIGH "
+            "points more than half, as 0,1%.",
+        ),
+    ] = None,
     seed: Seed = 0,
-    workers: Annotated[
-        int, typer.Option(min=1, help="Processes to play in.", show_default="all cores")
-    ] = os.cpu_count() or 1,
+    workers: WorkerNumber = CORES,
+    backend: Backend = None,
+    scheduler: Scheduler = None,
+    out: Out = None,
+    save_games: Annotated[
+        bool, typer.Option("--save-games", help="Keep every game, as Parquet files.")
+    ] = False,
+    export: Export = None,
+    form: Format = "table",
 ) -> None:
-    """Play a round robin.
+    """Let bots fight.
 
-    Every choice of bots meets at a table, and every bot sits in every seat equally often.
+    Every choice of bots meets at a table, and every bot sits in every seat equally often, with the
+    same dice. Results are tables in a run folder; after an interruption `pickosim resume` goes on.
     """
-    rule_set = _load(rules, sets)
-    from tqdm import tqdm
-
-    from pickosim.bots import built_in_bots
-    from pickosim.run import checked_matchups, run_tournament
-    from pickosim.schedule import blocks_for
-    from pickosim.warm import warm_up
-    from pickosim.words import cross_table, standings_table
-
-    entrants = bots or built_in_bots()
-    matchups = checked_matchups(entrants, rule_set, players, seed)
     with _compiling():
+        from pickosim.api import plan_tournament
+        from pickosim.bots import built_in_bots
+        from pickosim.run_folder import export_formats
+        from pickosim.warm import warm_up
+
+        formats = export_formats(export)
+        cluster = _cluster(backend, scheduler)
         warm_up()
-    # disable=None: no bar where there is no terminal to draw it on.
-    with tqdm(unit=" games", unit_scale=True, leave=False, disable=None) as bar:
-        bar.total = len(matchups) * blocks_for(games, players) * players
-        result = run_tournament(entrants, rule_set, players, games, seed, workers, bar.update)
-    title = f"Round robin, {players} players, rules {rule_set.name}, seed {seed}"
-    _show(standings_table(title, result.standings), "", cross_table(result.standings, result.pairs))
-    _note(f"{result.games:,} games, {result.unfinished:,} unfinished (ended by the turn limit).")
+        study = plan_tournament(
+            bots or built_in_bots(),
+            rules,
+            players,
+            games or ("20k" if precision is None and sprt is None else "10M"),
+            seed,
+            sets=sets or [],
+            focus=focus,
+            table=table,
+            tables=tables,
+            precision=precision,
+            sprt=sprt,
+            save_games=save_games,
+            workers=workers,
+        )
+    _play(study, workers, cluster, out, formats, form)
+
+
+@app.command()
+def resume(
+    folder: Run,
+    workers: WorkerNumber = CORES,
+    backend: Backend = None,
+    scheduler: Scheduler = None,
+    form: Format = "table",
+) -> None:
+    """Go on with an interrupted run, to the very results of an uninterrupted one.
+
+    Of a finished run the results are shown again.
+    """
+    with _compiling():
+        from pickosim import api
+        from pickosim.warm import warm_up
+
+        warm_up()
+    with _bar() as progress:
+        results = api.resume(
+            folder, workers, scheduler=_cluster(backend, scheduler), progress=progress
+        )
+    _show_results(results, form)
 
 
 @app.command()
@@ -424,6 +547,93 @@ def odds(
         print(json.dumps(found.as_json(), indent=2))
     else:
         _show(*tell(found))
+
+
+def _cluster(backend: str | None, scheduler: str | None) -> str | None:
+    """The address of the Dask scheduler, if a cluster is to play."""
+    if backend not in (None, "joblib", "dask"):
+        raise PickosimError(f'A backend is joblib or dask, not "{backend}".')
+    if backend == "dask" and scheduler is None:
+        raise PickosimError("--backend dask needs the address of a cluster: --scheduler ADDRESS.")
+    if backend == "joblib" and scheduler is not None:
+        raise PickosimError("--scheduler is the address of a Dask cluster: use --backend dask.")
+    return scheduler
+
+
+def _play(
+    study: Study,
+    workers: int,
+    cluster: str | None,
+    out: Path | None,
+    formats: Sequence[str],
+    form: str,
+) -> None:
+    """Play a study in a run folder and show what came of it."""
+    from pickosim.results import results_of
+    from pickosim.run import Workers, start
+    from pickosim.run_folder import RunFolder, new_folder
+
+    _check_format(form)
+    folder = RunFolder(out or new_folder(study.kind))
+    with _bar(study) as progress:
+        outcome = start(
+            study,
+            folder,
+            Workers(workers, cluster),
+            progress,
+            command=shlex.join(["pickosim", *_given]),
+            export=formats,
+        )
+    _show_results(results_of(outcome, folder), form)
+
+
+@contextmanager
+def _bar(study: Study | None = None) -> Iterator[Progress]:
+    """A bar on standard error while a run goes on; nothing where there is no terminal to draw it on."""
+    from tqdm import tqdm
+
+    from pickosim.run import Progress
+
+    with tqdm(unit=" games", unit_scale=True, leave=False, disable=None, smoothing=0.1) as bar:
+
+        def begin(games: int) -> None:
+            bar.total = (bar.total or 0) + games
+            bar.refresh()
+
+        def found(games: int) -> None:
+            # What was played before does not count for the speed.
+            bar.initial += games
+            bar.update(games)
+
+        def played(games: int, sums: Sequence[Sums]) -> None:
+            if study is not None and not bar.disable:
+                bar.set_postfix_str(study.news(sums), refresh=False)
+            bar.update(games)
+
+        yield Progress(begin, found, played)
+
+
+def _check_format(form: str) -> None:
+    if form not in ("table", "json", "csv"):
+        raise PickosimError(f'Results are printed as table, json or csv, not as "{form}".')
+
+
+def _show_results(results: Results, form: str) -> None:
+    """The results on standard output, and where they are kept on standard error."""
+    from pickosim.result_words import as_csv, as_json, as_words
+
+    _check_format(form)
+    if form == "json":
+        print(_json_of(as_json(results)))
+    elif form == "csv":
+        print(as_csv(results), end="")
+    else:
+        _show(*as_words(results))
+    result = results.manifest["result"]
+    _note(
+        f"{result['games']:,} games, {result['unfinished']:,} unfinished (ended by the turn limit); "
+        f"{results.manifest['games_per_second']:,} games/s. Tables in {results.folder}."
+    )
 
 
 def _json_of(content: object) -> str:

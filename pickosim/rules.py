@@ -213,6 +213,11 @@ class RuleSet(Options):
         faces = ["worm" if face == WORM else face for face in self.golden_die_faces]
         return written | {"golden_die_faces": faces}
 
+    @classmethod
+    def from_dict(cls, written: Mapping[str, Any]) -> "RuleSet":
+        """The rules that `as_dict` wrote."""
+        return _validated(cls, written)
+
     def with_options(self, changes: Mapping[str, object]) -> "RuleSet":
         """These rules with some options changed.
 

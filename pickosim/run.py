@@ -1,191 +1,316 @@
-"""The run: a schedule played by workers, and merged in schedule order into small sums."""
+"""The run: chunks of a study played by workers, added up, and kept in a run folder as they finish.
+
+A study says in stages what is to be played next, given the sums so far; so it can stop when it knows
+enough. A stage begins only when the one before is complete: what is decided between them depends
+neither on the number of workers nor on their timing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import permutations
+import shlex
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from hashlib import sha256
+from json import dumps
+from pathlib import Path
+from typing import Any, Protocol
 
-import numpy as np
 import polars as pl
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, parallel_config
+from joblib.externals.loky.process_executor import BrokenProcessPool
 
-from pickosim.game import play_games
-from pickosim.match import seat
-from pickosim.rules import RuleSet, load_rules
-from pickosim.schedule import Matchup, blocks_for, rotations, round_robin
-from pickosim.stats import share_interval
-from pickosim.tables import win_shares
+from pickosim.errors import PickosimError
+from pickosim.provenance import machine, versions
+from pickosim.rules import RULES_VERSION
+from pickosim.run_folder import Manifest, RunFolder
+from pickosim.sums import Sums, add
 
-CHUNK = 1 << 15
-"""Blocks that a worker plays at a time. Results do not depend on it."""
+CHUNK_SECONDS = 4.0
+"""Aim for the time that a worker needs for a chunk: what a crash costs, and what a file is worth."""
 
-PARTS = 420
-"""Wins are counted in such parts: any number of players can share one, and sums are exact."""
+MOST_CHUNKS = 20_000
+"""Chunks of a run at most, so that a folder of shards stays handy."""
+
+Tables = dict[str, pl.DataFrame]
+
+
+class Task(Protocol):
+    """A chunk of a study: sent to a worker, and its sums are sent back."""
+
+    @property
+    def name(self) -> str:
+        """Its name within the run, good as a file name."""
+
+    @property
+    def part(self) -> int:
+        """The part of the study whose sums these are."""
+
+    @property
+    def games(self) -> int:
+        """How many games it plays."""
+
+    def play(self, games: Path | None) -> tuple[Sums, str]:
+        """Play it; its games are written to that folder, if any: then with their file's digest."""
+
+
+class Study(Protocol):
+    """What a run plays: all that its result depends on, and what becomes of the sums."""
+
+    @property
+    def kind(self) -> str:
+        """What kind of study it is, as `tournament`."""
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        """All that the result depends on, as JSON: `resume` makes the study anew from it."""
+
+    @property
+    def parts(self) -> int:
+        """How many parts are added up, each for itself."""
+
+    def stage(self, number: int, sums: Sequence[Sums]) -> Sequence[Task]:
+        """What is played in that stage; nothing if all is known."""
+
+    def tables(self, sums: Sequence[Sums]) -> Tables:
+        """The results."""
+
+    def news(self, sums: Sequence[Sums]) -> str:
+        """A word on how it stands, while it is played."""
+
+    def summary(self, sums: Sequence[Sums]) -> dict[str, Any]:
+        """What the tables do not say: at least `games`, `unfinished` and `remarks`, as JSON."""
 
 
 @dataclass(frozen=True)
-class Standings:
-    """How a tournament ended.
+class Workers:
+    """Who plays: processes of this machine, or the workers of a Dask cluster."""
 
-    One row a bot in `standings`, one a bot and table in `matchups`, one a bot and rival in `pairs`: the
-    share of games in which the bot finished `ahead` of that rival (ties count half), over all tables
-    at which they met.
-    """
+    number: int = 1
+    scheduler: str | None = None
 
-    rules: RuleSet
-    seed: int
-    games: int
-    unfinished: int
-    standings: pl.DataFrame
-    matchups: pl.DataFrame
-    pairs: pl.DataFrame
+    @contextmanager
+    def hired(self) -> Iterator[Parallel]:
+        """Workers that send results back in the order in which they finish them."""
+        with (
+            self._backend(),
+            Parallel(n_jobs=self.number, return_as="generator_unordered", batch_size=1) as pool,
+        ):
+            yield pool
 
-
-def run_tournament(
-    bots: Sequence[str],
-    rules: str | RuleSet,
-    players: int,
-    games: int,
-    seed: int,
-    workers: int = 1,
-    progress: Callable[[int], object] = lambda games: None,
-) -> Standings:
-    """A round robin, at least `games` games a matchup; `progress` is told how many have been played."""
-    rule_set = load_rules(rules)
-    matchups = checked_matchups(bots, rule_set, players, seed)
-    blocks = blocks_for(games, players)
-    chunks = [
-        (matchup, chunk)
-        for number, matchup in enumerate(matchups)
-        for chunk in _chunks(number * blocks, blocks)
-    ]
-    results = Parallel(n_jobs=workers, return_as="generator")(
-        delayed(_play_chunk)(matchup, rule_set, seed, chunk) for matchup, chunk in chunks
-    )
-    played = []
-    for (_, chunk), result in zip(chunks, results, strict=True):
-        played.append(result)
-        progress(len(chunk) * players)
-    rows, pairs = (pl.concat(frames) for frames in zip(*played, strict=True))
-    return Standings(
-        rules=rule_set,
-        seed=seed,
-        games=blocks * players * len(matchups),
-        unfinished=int(rows["unfinished"].sum()) // players,
-        standings=_rates(rows, ["strategy"]).sort(
-            "win_share", descending=True, maintain_order=True
-        ),
-        matchups=_rates(rows, ["table", "strategy"]),
-        pairs=_pair_rates(pairs),
-    )
+    @contextmanager
+    def _backend(self) -> Iterator[None]:
+        if self.scheduler is None:
+            yield
+            return
+        try:
+            from distributed import Client
+        except ImportError as error:
+            raise PickosimError(
+                "The Dask backend needs more packages: pip install 'pickosim[dask]'."
+            ) from error
+        try:
+            client = Client(self.scheduler, timeout="10s")  # type: ignore[no-untyped-call]
+        except (OSError, ValueError) as error:
+            raise PickosimError(
+                f"No Dask scheduler answers at {self.scheduler}: {error}".rstrip(".") + "."
+            ) from error
+        with client, parallel_config(backend="dask", client=client):
+            yield
 
 
-def checked_matchups(bots: Sequence[str], rules: RuleSet, players: int, seed: int) -> list[Matchup]:
-    """Who meets whom; a bot or table that cannot play is refused before the first game."""
-    matchups = round_robin(bots, players)
-    for matchup in matchups:
-        seat(matchup, rules, seed)
-    return matchups
+@dataclass
+class Progress:
+    """Told of everything that a person may want to see while a run goes on."""
+
+    begin: Callable[[int], object] = lambda games: None
+    """How many games the stage under way adds."""
+    found: Callable[[int], object] = lambda games: None
+    """Games that had been played before."""
+    played: Callable[[int, Sequence[Sums]], object] = lambda games, sums: None
+    """Games just played, and the sums with them."""
 
 
-def _chunks(first: int, blocks: int) -> Iterator[range]:
-    """The game numbers of a matchup's blocks, in pieces. No two matchups share dice: that makes their
-    results independent, as the intervals over several matchups need it.
-    """
-    for start in range(first, first + blocks, CHUNK):
-        yield range(start, min(start + CHUNK, first + blocks))
+@dataclass
+class RunStoppedError(PickosimError):
+    """A run that could not go on: what is finished is kept, and a command goes on with it."""
+
+    why: str
+    folder: Path | None = None
+    exit_code: int = 1
+
+    def __str__(self) -> str:
+        if self.folder is None:
+            return self.why
+        return f"{self.why}\n{how_to_resume(self.folder)}"
 
 
-def _play_chunk(
-    matchup: Matchup, rules: RuleSet, seed: int, blocks: range
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Sums over some blocks of a matchup: one row a bot, and one a bot and rival.
-
-    They are sums of whole numbers (`wins` and `ahead` in PARTS), hence the same in any order.
-    """
-    players = len(matchup)
-    wins, scores, ranks = (np.zeros((len(blocks), players)) for _ in range(3))
-    ahead = np.zeros((len(blocks), players, players))
-    unfinished = 0
-    for turned, seating in enumerate(rotations(matchup)):
-        tally = play_games(seat(seating, rules, seed), blocks.start, len(blocks))
-        # Bot b sits `turned` places further on in the matchup's own order.
-        rank = np.roll(tally.rank, turned, axis=1)
-        wins += np.roll(np.rint(PARTS * win_shares(tally)), turned, axis=1)
-        scores += np.roll(tally.score, turned, axis=1)
-        ranks += rank
-        ahead += PARTS / 2 * (1 + np.sign(rank[:, None, :].astype(float) - rank[:, :, None]))
-        unfinished += int((~tally.finished).sum())
-    table = " - ".join(matchup)
-    common = {"table": table, "blocks": len(blocks), "games": len(blocks) * players}
-    bots = pl.DataFrame(
-        {
-            "strategy": matchup,
-            "wins": wins.sum(axis=0),
-            "wins_squared": (wins**2).sum(axis=0),
-            "scores": scores.sum(axis=0),
-            "ranks": ranks.sum(axis=0),
-        }
-    ).with_columns(unfinished=unfinished, **{key: pl.lit(value) for key, value in common.items()})
-    pairs = pl.DataFrame(
-        [
-            {
-                "strategy": matchup[a],
-                "rival": matchup[b],
-                "ahead": ahead[:, a, b].sum(),
-                "ahead_squared": (ahead[:, a, b] ** 2).sum(),
-                **common,
-            }
-            for a, b in permutations(range(players), 2)
-        ]
-    )
-    return bots, pairs
+def how_to_resume(folder: Path) -> str:
+    """The command that goes on with a run."""
+    return f"All finished chunks are kept. To go on: pickosim resume {shlex.quote(str(folder))}"
 
 
-def _pair_rates(rows: pl.DataFrame) -> pl.DataFrame:
-    """Shares of pairs over all tables, with their intervals."""
-    by = ["strategy", "rival"]
-    sums = _sums(rows, by)
-    low, high = _intervals(rows, by, "ahead")
-    return sums.select(*by, "games", ahead=_share("ahead"), ahead_low=low, ahead_high=high)
+@dataclass(frozen=True)
+class Outcome:
+    """What a run came to."""
+
+    sums: list[Sums]
+    tables: Tables
+    manifest: Manifest = field(repr=False)
 
 
-def _rates(rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
-    """Shares and means of bots, with the intervals of the shares."""
-    sums = _sums(rows, by)
-    low, high = _intervals(rows, by, "wins")
-    return sums.select(
-        *by,
-        "games",
-        win_share=_share("wins"),
-        win_share_low=low,
-        win_share_high=high,
-        mean_score=pl.col("scores") / pl.col("games"),
-        mean_rank=pl.col("ranks") / pl.col("games"),
-    )
+def plan_digest(study: Study) -> str:
+    """What marks a shard as one of this very run."""
+    return sha256(dumps([study.kind, study.plan], sort_keys=True).encode()).hexdigest()[:32]
 
 
-def _sums(rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
-    """Chunks or tables added up, in the order of their first."""
-    return rows.group_by(by, maintain_order=True).agg(pl.all().exclude(*by, "table").sum())
+def start(
+    study: Study,
+    folder: RunFolder | None = None,
+    workers: Workers | None = None,
+    progress: Progress | None = None,
+    *,
+    command: str = "",
+    export: Sequence[str] = (),
+) -> Outcome:
+    """Play a study from its beginning; in a folder, if there is one."""
+    manifest: Manifest = {
+        "status": "running",
+        "kind": study.kind,
+        "command": command,
+        "run": plan_digest(study),
+        "plan": study.plan,
+        "rules_version": RULES_VERSION,
+        "versions": {**versions(), "polars": pl.__version__},
+        **machine(),
+        "started": _now(),
+        "seconds": 0.0,
+        "games_played": 0,
+        "export": list(export),
+    }
+    if folder is None:
+        return _carry_on(study, None, manifest, workers or Workers(), progress or Progress())
+    with folder.begin(manifest):
+        return _carry_on(study, folder, manifest, workers or Workers(), progress or Progress())
 
 
-def _share(name: str) -> pl.Expr:
-    return pl.col(name) / (PARTS * pl.col("games"))
+def go_on(
+    study: Study,
+    folder: RunFolder,
+    manifest: Manifest,
+    workers: Workers | None = None,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Go on with a study whose folder is held."""
+    return _carry_on(study, folder, manifest, workers or Workers(), progress or Progress())
 
 
-def _intervals(rows: pl.DataFrame, by: list[str], name: str) -> tuple[pl.Series, pl.Series]:
-    """Intervals of shares over the blocks of each table."""
-    most = PARTS * pl.col("games") / pl.col("blocks")
-    tables = _sums(rows, list(dict.fromkeys(["table", *by]))).select(
-        *by,
-        group=pl.concat_list(
-            pl.col("blocks").cast(pl.Float64),
-            pl.col(name) / most,
-            pl.col(f"{name}_squared") / most**2,
-        ),
-    )
-    groups = tables.group_by(by, maintain_order=True).agg("group")["group"]
-    found = [share_interval(group) for group in groups.to_list()]
-    return pl.Series([low for low, _ in found]), pl.Series([high for _, high in found])
+def _carry_on(
+    study: Study,
+    folder: RunFolder | None,
+    manifest: Manifest,
+    workers: Workers,
+    progress: Progress,
+) -> Outcome:
+    began, before = time.monotonic(), manifest["seconds"]
+    stopwatch = {"games": manifest["games_played"]}
+
+    def note(status: str) -> None:
+        seconds = before + time.monotonic() - began
+        manifest["status"] = status
+        manifest["workers"] = workers.scheduler or workers.number
+        manifest["seconds"] = round(seconds, 3)
+        manifest["games_played"] = stopwatch["games"]
+        manifest["games_per_second"] = round(stopwatch["games"] / max(seconds, 1e-9))
+        if status == "finished":
+            manifest["finished"] = _now()
+        if folder is not None:
+            folder.write_manifest(manifest)
+
+    try:
+        sums = _play_stages(study, folder, manifest["run"], workers, progress, stopwatch)
+        tables = study.tables(sums)
+        manifest["tables"] = list(tables)
+        manifest["result"] = study.summary(sums)
+        if folder is not None:
+            folder.write_tables(tables, manifest["export"])
+        note("finished")
+        return Outcome(sums, tables, manifest)
+    except BaseException as error:
+        with suppress(OSError):  # which may be the very thing that stopped the run
+            note("stopped")
+        stopped = _explained(error, folder)
+        if stopped is None:
+            raise
+        raise stopped from error
+
+
+def _play_stages(
+    study: Study,
+    folder: RunFolder | None,
+    run: str,
+    workers: Workers,
+    progress: Progress,
+    stopwatch: dict[str, int],
+) -> list[Sums]:
+    sums: list[Sums] = [{} for _ in range(study.parts)]
+    number = 0
+    games = None
+    if folder is not None and study.plan.get("save_games"):
+        games = folder.games
+        games.mkdir(exist_ok=True)
+    with workers.hired() as pool:
+        while tasks := study.stage(number, sums):
+            progress.begin(sum(task.games for task in tasks))
+            left = []
+            for task in tasks:
+                kept = folder.kept(run, task.name) if folder is not None else None
+                if kept is None:
+                    left.append(task)
+                else:
+                    sums[task.part] = add(sums[task.part], kept)
+                    progress.found(task.games)
+            for task, (found, digest) in _played(pool, left, games):
+                if folder is not None:
+                    folder.keep(run, task.name, found, digest)
+                sums[task.part] = add(sums[task.part], found)
+                stopwatch["games"] += task.games
+                progress.played(task.games, sums)
+            number += 1
+    return sums
+
+
+def _played(
+    pool: Parallel, tasks: Sequence[Task], games: Path | None
+) -> Iterable[tuple[Task, tuple[Sums, str]]]:
+    by_name = {task.name: task for task in tasks}
+    for name, result in pool(delayed(_play)(task, games) for task in tasks):
+        yield by_name[name], result
+
+
+def _play(task: Task, games: Path | None) -> tuple[str, tuple[Sums, str]]:
+    return task.name, task.play(games)
+
+
+def _explained(error: BaseException, folder: RunFolder | None) -> RunStoppedError | None:
+    """What stopped a run, for a person; None for a mistake of ours, which keeps its traceback."""
+    path = folder.path if folder is not None else None
+    match error:
+        case KeyboardInterrupt():
+            return RunStoppedError("Interrupted.", path, 130)
+        case PickosimError():
+            return RunStoppedError(str(error), path, 2)
+        case BrokenProcessPool():
+            return RunStoppedError("A worker process died (killed, or out of memory).", path)
+        case OSError(strerror=str(strerror)):
+            where = f" ({error.filename})" if error.filename else ""
+            return RunStoppedError(f"The run cannot be written: {strerror}{where}.", path)
+    if type(error).__module__.startswith("distributed"):
+        return RunStoppedError(f"The Dask cluster gave up: {type(error).__name__}: {error}", path)
+    return None
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

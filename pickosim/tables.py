@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -53,12 +54,7 @@ class Played:
                 "game": np.repeat(self._numbers, seats),
                 "seat": np.tile(np.arange(seats, dtype=np.uint8), len(self._numbers)),
                 "strategy": strategies[np.tile(np.arange(seats), len(self._numbers))],
-                "score": tally.score.ravel(),
-                "worms": tally.worms.ravel(),
-                "tiles": tally.tiles.ravel(),
-                "bratworms": tally.bratworms.ravel(),
-                "rank": tally.rank.ravel(),
-                "win_share": win_shares(tally).ravel(),
+                **_of_seats(tally),
             }
         )
 
@@ -107,3 +103,45 @@ def win_shares(tally: Tally) -> NDArray[np.float64]:
     winners = tally.rank == 1
     shares: NDArray[np.float64] = winners / winners.sum(axis=1, keepdims=True)
     return shares
+
+
+def saved_games(
+    seatings: Sequence[Sequence[str]], tallies: Sequence[Tally], table: int, seed: int, first: int
+) -> pl.DataFrame:
+    """Games of a tournament's table as rows to keep: one a game and seat, one tally a rotation.
+
+    `game` is the number of its dice, which all rotations share: game and rotation name one game.
+    """
+    frames = []
+    for rotation, (strategies, tally) in enumerate(zip(seatings, tallies, strict=True)):
+        games, seats = tally.score.shape
+        frames.append(
+            _frame(
+                {
+                    "table": np.full(games * seats, table, np.int32),
+                    "game": np.repeat(np.arange(first, first + games, dtype=np.int64), seats),
+                    "rotation": np.full(games * seats, rotation, np.int32),
+                    "seat": np.tile(np.arange(seats, dtype=np.int32), games),
+                    "strategy": pl.Series(strategies)[np.tile(np.arange(seats), games)],
+                    **_of_seats(tally),
+                    "turns": np.repeat(tally.turns, seats),
+                    "rolls": np.repeat(tally.rolls, seats),
+                    "finished": np.repeat(tally.finished, seats),
+                }
+            ).insert_column(
+                2, pl.Series("seed", [seed], pl.UInt64).new_from_index(0, games * seats)
+            )
+        )
+    return pl.concat(frames)
+
+
+def _of_seats(tally: Tally) -> dict[str, NDArray[Any]]:
+    """How each seat ended, game by game."""
+    return {
+        "score": tally.score.ravel(),
+        "worms": tally.worms.ravel(),
+        "tiles": tally.tiles.ravel(),
+        "bratworms": tally.bratworms.ravel(),
+        "rank": tally.rank.ravel(),
+        "win_share": win_shares(tally).ravel(),
+    }

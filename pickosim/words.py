@@ -12,8 +12,6 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from pickosim.trace import Event
 
 DICE, WORM, GOLD, GOOD, BAD, QUIET = (
@@ -246,43 +244,6 @@ def grid(title: str, columns: list[tuple[str, str]], rows: Iterable[Iterable[obj
     for row in rows:
         table.add_row(*(Text(str(cell)) for cell in row))
     return Group(Text(title, style="bold"), table)
-
-
-def standings_table(title: str, standings: pl.DataFrame) -> Group:
-    """How a tournament ended, the best bot first."""
-    rows = [
-        (
-            row["strategy"],
-            percent(row["win_share"]),
-            f"{percent(row['win_share_low'])} to {percent(row['win_share_high'])}",
-            f"{row['mean_score']:.2f}",
-            f"{row['mean_rank']:.3f}",
-            f"{row['games']:,}",
-        )
-        for row in standings.iter_rows(named=True)
-    ]
-    headings = ["win share", "95 % interval", "worms", "rank", "games"]
-    return grid(title, [("bot", "left"), *((heading, "right") for heading in headings)], rows)
-
-
-def cross_table(standings: pl.DataFrame, pairs: pl.DataFrame) -> Group:
-    """Who finishes ahead of whom, bots in the order of the standings; columns by number."""
-    order = standings["strategy"].to_list()
-    ahead = {(row["strategy"], row["rival"]): row["ahead"] for row in pairs.iter_rows(named=True)}
-    rows = [
-        (
-            f"{number} {bot}",
-            *(f"{100 * ahead[bot, rival]:.1f}" if rival != bot else "-" for rival in order),
-        )
-        for number, bot in enumerate(order, start=1)
-    ]
-    width = max(row["ahead_high"] - row["ahead_low"] for row in pairs.iter_rows(named=True))
-    title = (
-        "Finishes ahead of …, in % of their games, ties counted half "
-        f"(95 %: ± {50 * width:.2f} at most; {min(pairs['games'].to_list()):,} games a pair)"
-    )
-    columns = [("bot", "left"), *((str(n), "right") for n in range(1, len(order) + 1))]
-    return grid(title, columns, rows)
 
 
 def bench_tables(rows: list[dict[str, Any]]) -> Iterator[Group | Text]:

@@ -27,7 +27,7 @@ import pytest
 import pickosim
 from pickosim import cli
 from pickosim.rules import PRESETS, SPECIALISTS
-from pickosim.schedule import rotations, round_robin
+from pickosim.schedule import lane, rotations, round_robin
 from pickosim.trace import Event
 
 PROGRAM = Path(sys.executable).with_name("pickosim")
@@ -335,17 +335,19 @@ def test_watch_shows_the_games_of_a_run(run, rules):
 
 
 def test_watch_shows_the_games_of_a_tournament(run):
-    """Its second matchup goes on where the first one ends."""
+    """By their numbers, and by the folder of the run."""
     bots = ["eager", "random", "cautious"]
-    result = pickosim.tournament(bots, "classic", players=2, games=4, seed=6)
-    for number, matchup in enumerate(round_robin(bots, 2)):
+    result = pickosim.tournament(bots, "classic", players=2, games=4, seed=6, folder="fight")
+    for number, matchup in enumerate(round_robin(bots, 2)[0]):
         scores = dict.fromkeys(matchup, 0)
-        for game in (2 * number, 2 * number + 1):
-            for seating in rotations(matchup):
-                done = run("watch", *seating, "--seed", "6", "--game", str(game), "--json")
+        for game in (str(lane(number)), str(lane(number) + 1)):
+            for rotation, seating in enumerate(rotations(matchup)):
+                done = run("watch", *seating, "--seed", "6", "--game", game, "--json")
+                place = ["--game", game, "--rotation", str(rotation)]
+                assert run("watch", "--from", "fight", *place, "--json").out == done.out
                 for bot, score in zip(seating, events_of(done.out)[-1]["scores"], strict=True):
                     scores[bot] += score
-        table = result.matchups.filter(result.matchups["table"] == " - ".join(matchup))
+        table = result.matchups.filter(result.matchups["table"] == number)
         means = dict(zip(table["strategy"], table["mean_score"], strict=True))
         assert means == {bot: total / 4 for bot, total in scores.items()}
 
@@ -353,24 +355,29 @@ def test_watch_shows_the_games_of_a_tournament(run):
 # --------------------------------------------------------------------------------------- tournament
 
 
-def test_a_tournament_shows_tables_and_notes_the_rest():
+def test_a_tournament_shows_tables_and_notes_the_rest(tmp_path):
     done = run_program(
         *["tournament", "eager", "random", "cautious", "--games", "200", "--workers", "2"],
-        *["--seed", "5"],
+        *["--seed", "5", "--out", "fight"],
+        cwd=tmp_path,
     )
     assert done.code == 0
     assert_plain(done.out)
     lines = done.out.splitlines()
     assert lines[0] == "Round robin, 2 players, rules classic, seed 5"
-    assert " ".join(lines[1].split()) == "bot win share 95 % interval worms rank games"
+    assert " ".join(lines[1].split()) == "bot win share 95 % interval worms rank rating games"
     standings = pickosim.tournament(["eager", "random", "cautious"], games=200, seed=5).standings
     for line, row in zip(lines[2:5], standings.iter_rows(named=True), strict=True):
-        bot, share, interval, worms, rank, games = re.split(r"\s{2,}", line)
+        bot, share, interval, worms, rank, rating, games = re.split(r"\s{2,}", line)
         assert (bot, share) == (row["strategy"], f"{100 * row['win_share']:.2f} %")
-        assert re.fullmatch(r"\d+\.\d\d % to \d+\.\d\d %", interval)
+        assert re.fullmatch(r"\d+\.\d\d to \d+\.\d\d", interval)
+        assert rating == f"{row['rating']:.0f} ± {row['rating_error']:.0f}"
         assert (worms, rank) == (f"{row['mean_score']:.2f}", f"{row['mean_rank']:.3f}")
         assert games == "400"
-    assert done.err == "600 games, 0 unfinished (ended by the turn limit).\n"
+    said = (
+        r"600 games, 0 unfinished \(ended by the turn limit\); [\d,]+ games/s. Tables in fight.\n"
+    )
+    assert re.fullmatch(said, done.err)
 
 
 # -------------------------------------------------------------------------------------------- bench
@@ -472,7 +479,7 @@ MISTAKES = {
     "watch eager half.py": "Half lacks the method pick() and stop().",
     "watch eager": "2 to 7 players can play, not 1.",
     "watch" + 8 * " eager": "2 to 7 players can play, not 8.",
-    "watch": "Missing argument 'BOT'. See `pickosim watch --help`.",
+    "watch": "Name the bots to watch, or a run with --from: one of both.",
     "watch eager random --game -1": "there is no game -1.",
     "watch eager random --game 4611686018427387904": "there is no game 4611686018427387904.",
     "watch eager random --game x": "Invalid value for '--game'",
@@ -493,14 +500,27 @@ MISTAKES = {
     "watch eager random --set tiles={}": "there are no tiles, so there is nothing to play for.",
     "watch eager random --set specialists.apple={seat=2}": "at a table of 2 the seats are 0 to 1.",
     "watch eager random --why --json": "--why is told in words",
-    "tournament eager": "A table of 2 needs 2 different bots, and only 1 is entered.",
-    "tournament eager eager": "eager is entered twice.",
-    "tournament eager random --players 3": "needs 3 different bots, and only 2 are entered.",
+    "tournament eager": "A table of 2 needs 2 bots, and only 1 is entered;",
+    "tournament eager random --players 3": "needs 3 bots, and only 2 are entered;",
     "tournament eager random --players 8": "Invalid value for '--players'",
     "tournament eager random --players 1": "Invalid value for '--players'",
-    "tournament eager random --games 0": "Invalid value for '--games'",
+    "tournament eager random --games 0": 'Games are given as a number like 20000, 250k or 1M, not "0".',
     "tournament eager random --workers 0": "Invalid value for '--workers'",
     "tournament eager random --seed -1": "A seed is a whole number",
+    "tournament eager random --precision 5": "A precision is a share like 0.2% or 0.002",
+    "tournament eager random --sprt 1%,0": "the lower one first",
+    "tournament eager random thief --sprt 0,1%": "between two bots at a table of two, not between 3",
+    "tournament eager random --sprt 0,1% --precision 1%": "by --sprt or by --precision, not by both",
+    "tournament eager random --focus egaer": 'not entered; did you mean "eager"?',
+    "tournament eager random --table --players 2": "no other number of players",
+    "tournament eager threshold:target=30..21": 'The range "30..21" does not ascend',
+    "tournament eager random --export xls": 'exported to csv, json, md, not to "xls"',
+    "tournament eager random --format xml": 'printed as table, json or csv, not as "xml"',
+    "tournament eager random --backend dask": "needs the address of a cluster",
+    "tournament eager random --backend cloud": 'A backend is joblib or dask, not "cloud".',
+    "tournament eager random --out bad.toml": "bad.toml holds other files",
+    "resume nowhere": "nowhere is no run folder",
+    "watch --from nowhere": "nowhere is no run folder",
     "tournament eager syntax.py": "syntax.py, line 1 does not load",
     "tournament eager random --rules nowhere": 'no preset is named "nowhere"; the presets are ',
     "rules show": "Missing argument 'RULES'. See `pickosim rules show --help`.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from math import inf, sqrt
 
 import numpy as np
@@ -12,53 +11,33 @@ from polars.testing import assert_frame_equal
 from scipy.stats import binomtest
 
 import pickosim
-from pickosim import run
+from pickosim.api import Results, tournament
 from pickosim.errors import PickosimError
-from pickosim.run import Standings, run_tournament
-from pickosim.schedule import Matchup, blocks_for, rotations, round_robin
+from pickosim.schedule import Matchup, lane, rotations, round_robin
 from pickosim.stats import mean_interval, share_interval
+from pickosim.tournament_tables import SCHEMAS
 
 TWINS = ["threshold:target=21", "threshold:target=21,last_dice=2"]
 """Two names of the same bot: `last_dice` is 2 by default."""
 
 
-# ------------------------------------------------------------------------------------ the schedule
-
-
-def test_every_choice_of_bots_meets_once():
-    assert round_robin(["a", "b", "c"], 2) == [("a", "b"), ("a", "c"), ("b", "c")]
-    assert round_robin(["a", "b", "c"], 3) == [("a", "b", "c")]
-    assert len(round_robin("abcdefg", 4)) == 35
-
-
-def test_a_block_has_every_bot_in_every_seat_once():
-    seatings = rotations(("a", "b", "c", "d"))
-    assert all(sorted(bots) == ["a", "b", "c", "d"] for bots in zip(*seatings, strict=True))
-    order = {(x, y) for seating in seatings for x, y in pairwise(seating)}
-    assert order == {("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")}
-
-
-@pytest.mark.parametrize(
-    ("games", "players", "blocks"), [(1, 2, 1), (2, 2, 1), (3, 2, 2), (100, 3, 34), (700, 7, 100)]
-)
-def test_blocks_make_at_least_the_games_asked_for(games, players, blocks):
-    assert blocks_for(games, players) == blocks
+# ---------------------------------------------------------------------------------------- mistakes
 
 
 @pytest.mark.parametrize(
     ("bots", "players", "games", "said"),
     [
-        (["eager", "eager"], 2, 10, "eager is entered twice"),
-        (["eager"], 2, 10, "needs 2 different bots, and only 1 is entered"),
-        (["eager", "random"], 3, 10, "needs 3 different bots, and only 2 are entered"),
-        (["eager", "random"], 2, 0, "0 games cannot be played"),
+        (["eager"], 2, 10, "needs 2 bots, and only 1 is entered; a bot may be entered several"),
+        (["eager", "random"], 3, 10, "needs 3 bots, and only 2 are entered"),
+        (["eager", "random"], 2, 0, 'like 20000, 250k or 1M, not "0"'),
+        (["eager", "threshold:targt=21..23"], 2, 10, 'no parameter "targt"; did you mean "target"'),
         (["eager", "radnom"], 2, 10, 'did you mean "random"'),
         (["eager", "random"], 1, 10, "2 to 7 players can play, not 1"),
     ],
 )
 def test_what_cannot_be_played_is_refused(bots, players, games, said):
     with pytest.raises(PickosimError, match=said):
-        run_tournament(bots, "classic", players, games, seed=0)
+        tournament(bots, "classic", players, games, seed=0)
 
 
 # ------------------------------------------------------------------------------ against single runs
@@ -80,7 +59,7 @@ def standard_error(values: np.ndarray) -> float:
 
 def test_shares_and_intervals_are_those_of_the_blocks():
     bots = ("eager", "cautious", "random")
-    result = run_tournament(bots, "extrawurm", 3, 600, seed=5)
+    result = tournament(bots, "extrawurm", 3, 600, seed=5)
     shares = block_means(bots, "extrawurm", 0, 200)
     assert result.games == 600
     assert sorted(result.standings["strategy"]) == sorted(bots)
@@ -95,13 +74,13 @@ def test_shares_and_intervals_are_those_of_the_blocks():
 
 def test_over_several_tables_only_the_chance_within_each_counts():
     bots = ["eager", "cautious", "random"]
-    result = run_tournament(bots, "classic", 2, 400, seed=5)
+    result = tournament(bots, "classic", 2, 400, seed=5)
     values: dict[str, list[np.ndarray]] = {bot: [] for bot in bots}
-    for number, matchup in enumerate(round_robin(bots, 2)):
-        for bot, shares in block_means(matchup, "classic", number * 200, 200).items():
+    for number, matchup in enumerate(round_robin(bots, 2)[0]):
+        for bot, shares in block_means(matchup, "classic", lane(number), 200).items():
             values[bot].append(shares)
             row = result.matchups.row(
-                by_predicate=(pl.col("table") == " - ".join(matchup)) & (pl.col("strategy") == bot),
+                by_predicate=(pl.col("table") == number) & (pl.col("strategy") == bot),
                 named=True,
             )
             assert row["win_share"] == pytest.approx(shares.mean())
@@ -116,7 +95,7 @@ def test_over_several_tables_only_the_chance_within_each_counts():
 
 def test_scores_and_ranks_are_those_of_the_games():
     bots = ("eager", "random")
-    row = run_tournament(bots, "classic", 2, 200, seed=3).standings.row(0, named=True)
+    row = tournament(bots, "classic", 2, 200, seed=3).standings.row(0, named=True)
     seats = pl.concat(
         [pickosim.play(seating, "classic", games=100, seed=3).seats for seating in rotations(bots)]
     ).filter(pl.col("strategy") == row["strategy"])
@@ -125,14 +104,14 @@ def test_scores_and_ranks_are_those_of_the_games():
 
 
 def test_win_shares_of_a_table_sum_to_one():
-    result = run_tournament(["eager", "random", "cautious", "thief"], "french", 3, 300, seed=1)
+    result = tournament(["eager", "random", "cautious", "thief"], "french", 3, 300, seed=1)
     tables = result.matchups.group_by("table").agg(pl.col("win_share").sum())
     assert tables["win_share"].to_list() == pytest.approx([1.0] * 4)
     assert result.standings["win_share"].is_sorted(descending=True)
 
 
 def test_of_two_bots_one_finishes_ahead():
-    result = run_tournament(["eager", "random", "cautious"], "classic", 3, 300, seed=1)
+    result = tournament(["eager", "random", "cautious"], "classic", 3, 300, seed=1)
     ahead = {(row["strategy"], row["rival"]): row for row in result.pairs.iter_rows(named=True)}
     assert len(ahead) == 6
     for (bot, rival), row in ahead.items():
@@ -143,14 +122,14 @@ def test_of_two_bots_one_finishes_ahead():
 
 def test_twins_share_the_wins():
     """With the same dice in both seatings, one twin's luck is the other's."""
-    result = run_tournament(TWINS, "classic", 2, 20_000, seed=2)
+    result = tournament(TWINS, "classic", 2, 20_000, seed=2)
     for row in result.standings.iter_rows(named=True):
         assert row["win_share"] == row["win_share_low"] == row["win_share_high"] == 0.5
 
 
 def test_of_three_twins_the_interval_holds_one_half():
     """Who finishes ahead of one neighbour is up to chance: turning the seats does not cancel that out."""
-    result = run_tournament([*TWINS, "threshold:last_dice=2,target=21"], "extrawurm", 3, 6_000, 4)
+    result = tournament([*TWINS, "threshold:last_dice=2,target=21"], "extrawurm", 3, 6_000, 4)
     for row in result.standings.iter_rows(named=True):
         assert row["win_share"] == pytest.approx(1 / 3)
     for row in result.pairs.iter_rows(named=True):
@@ -160,37 +139,39 @@ def test_of_three_twins_the_interval_holds_one_half():
 # ------------------------------------------------------------------------------- workers and chunks
 
 
-def assert_same(a: Standings, b: Standings) -> None:
+def assert_same(a: Results, b: Results) -> None:
     """Equal to the last bit."""
-    assert (a.rules, a.seed, a.games, a.unfinished) == (b.rules, b.seed, b.games, b.unfinished)
-    for name in ("standings", "matchups", "pairs"):
-        assert_frame_equal(getattr(a, name), getattr(b, name), check_exact=True)
+    assert a.manifest["result"] == b.manifest["result"]
+    assert list(a.tables) == list(b.tables) == list(SCHEMAS)
+    for name in a.tables:
+        assert_frame_equal(a.tables[name], b.tables[name], check_exact=True)
 
 
 @pytest.fixture(scope="module")
-def whole() -> Standings:
-    return run_tournament(["eager", "random", "cautious"], "french", 3, 999, seed=8)
+def whole() -> Results:
+    return tournament(["eager", "random", "cautious"], "french", 3, 999, seed=8)
 
 
-def test_the_number_of_workers_changes_nothing(whole):
-    again = run_tournament(["eager", "random", "cautious"], "french", 3, 999, seed=8, workers=2)
-    assert_same(again, whole)
+@pytest.mark.parametrize("workers", [2, 8])
+def test_the_number_of_workers_changes_nothing(whole, workers):
+    bots = ["eager", "random", "cautious"]
+    assert_same(tournament(bots, "french", 3, 999, 8, workers, chunk=50), whole)
 
 
 @pytest.mark.parametrize("chunk", [7, 50, 332])
-def test_the_size_of_chunks_changes_nothing(whole, monkeypatch, chunk):
-    monkeypatch.setattr(run, "CHUNK", chunk)
-    assert_same(run_tournament(["eager", "random", "cautious"], "french", 3, 999, seed=8), whole)
+def test_the_size_of_chunks_changes_nothing(whole, chunk):
+    bots = ["eager", "random", "cautious"]
+    assert_same(tournament(bots, "french", 3, 999, seed=8, chunk=chunk), whole)
 
 
 def test_another_seed_gives_other_games(whole):
-    other = run_tournament(["eager", "random", "cautious"], "french", 3, 999, seed=9)
+    other = tournament(["eager", "random", "cautious"], "french", 3, 999, seed=9)
     assert not other.standings.equals(whole.standings)
 
 
 def test_matchups_do_not_share_dice():
     """The twins' tables against the same third bot would be equal if they did."""
-    result = run_tournament([*TWINS, "random"], "classic", 2, 200, seed=0)
+    result = tournament([*TWINS, "random"], "classic", 2, 200, seed=0)
     scores = result.matchups.filter(pl.col("strategy") == "random")["mean_score"]
     assert scores[0] != scores[1]
 
@@ -200,17 +181,17 @@ def test_matchups_do_not_share_dice():
 
 def test_unfinished_games_are_counted():
     rules = pickosim.load_rules("classic", ["turn_limit=20"])
-    result = run_tournament(["eager", "random", "cautious"], rules, 2, 100, seed=0)
+    result = tournament(["eager", "random", "cautious"], rules, 2, 100, seed=0)
     expected = sum(
-        pickosim.play(seating, rules, games=50, first=50 * number).unfinished
-        for number, matchup in enumerate(round_robin(["eager", "random", "cautious"], 2))
+        pickosim.play(seating, rules, games=50, first=lane(number)).unfinished
+        for number, matchup in enumerate(round_robin(["eager", "random", "cautious"], 2)[0])
         for seating in rotations(matchup)
     )
     assert 0 < result.unfinished == expected <= result.games == 300
 
 
 def test_a_single_block_tells_nothing():
-    result = run_tournament(["eager", "random"], "classic", 2, 1, seed=0)
+    result = tournament(["eager", "random"], "classic", 2, 1, seed=0)
     assert result.games == 2
     assert result.standings["win_share_low"].to_list() == [0.0, 0.0]
     assert result.standings["win_share_high"].to_list() == [1.0, 1.0]
@@ -228,7 +209,7 @@ def test_a_mistake_in_a_worker_reaches_its_reader(tmp_path):
     with pytest.raises(
         PickosimError, match=r"answered 7; legal: .* To see that game: pickosim watch"
     ):
-        run_tournament(["eager", str(source)], "classic", 2, 10, seed=0, workers=2)
+        tournament(["eager", str(source)], "classic", 2, 10, seed=0, workers=2)
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95])

@@ -1,0 +1,103 @@
+"""Entrants: the bots that enter a run, each under a name of its own and with the digest of its source."""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import product
+from pathlib import Path
+
+import pickosim
+from pickosim.amounts import range_values
+from pickosim.bots import load_bot
+from pickosim.errors import BotError, PickosimError
+from pickosim.strategy import Strategy
+
+MOST_ENTRANTS = 1000
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A bot in a run: its name there, how it is loaded, and a digest of the source it was loaded from."""
+
+    name: str
+    spec: str
+    source: str
+
+
+def enter(specs: Sequence[str]) -> list[Entrant]:
+    """The entrants of a command line: ranges of parameters expanded, copies of a bot numbered.
+
+    `threshold:target=21..30` enters ten bots; `eager eager` enters `eager` and `eager#2`.
+    """
+    if isinstance(specs, str):
+        raise PickosimError(f'Bots are given as a list, as in ["{specs}", "random"].')
+    expanded = [one for spec in specs for one in expand(spec)]
+    if len(expanded) > MOST_ENTRANTS:
+        raise PickosimError(f"{len(expanded):,} bots are entered; {MOST_ENTRANTS:,} are the most.")
+    copies: Counter[str] = Counter()
+    entrants = []
+    for spec in expanded:
+        copies[spec] += 1
+        name = spec if copies[spec] == 1 else f"{spec}#{copies[spec]}"
+        entrants.append(Entrant(name, spec, source_digest(load_bot(spec))))
+    return entrants
+
+
+def expand(spec: str) -> Iterator[str]:
+    """The specs that a spec with ranges stands for, the last range running fastest."""
+    *front, last = spec.split(":")
+    if not front or "=" not in last:
+        yield spec
+        return
+    parameters = [part.partition("=") for part in last.split(",")]
+    values = [range_values(value.strip()) for _, _, value in parameters]
+    for choice in product(*values):
+        written = (
+            f"{name}{equals}{value}"
+            for (name, equals, _), value in zip(parameters, choice, strict=True)
+        )
+        yield ":".join([*front, ",".join(written)])
+
+
+def source_digest(strategy: Strategy) -> str:
+    """A digest of the files that a strategy's class and its bases are written in.
+
+    Of pickosim's own files only the bot's counts: the rest stands in `engine_digest`.
+    """
+    package = Path(pickosim.__file__).parent
+    files: dict[str, bytes] = {}
+    for kind in type(strategy).__mro__:
+        module = inspect.getmodule(kind)
+        path = getattr(module, "__file__", None)
+        if path is None or kind is object:
+            continue
+        own = Path(path).resolve().parent == package.resolve()
+        if not own and kind.__module__ not in ("abc", "typing"):
+            files[kind.__qualname__] = Path(path).read_bytes()
+    digest = sha256()
+    for name in sorted(files):
+        digest.update(files[name])
+    return digest.hexdigest()[:16]
+
+
+def engine_digest() -> str:
+    """A digest of pickosim's own modules: the same sources play the same games."""
+    digest = sha256()
+    for path in sorted(Path(pickosim.__file__).parent.glob("*.py")):
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def check_sources(entrants: Iterable[Entrant]) -> None:
+    """Refuse to go on with bots whose source is not what it was when they were entered."""
+    for entrant in entrants:
+        now = source_digest(load_bot(entrant.spec))
+        if now != entrant.source:
+            raise BotError(
+                f"The source of {entrant.spec} has changed since the run began "
+                f"(digest {entrant.source} then, {now} now)."
+            )

@@ -1,0 +1,37 @@
+"""Results in words and data: what a run ended in, for a terminal, as JSON, as CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from pickosim.run_folder import records, written
+from pickosim.tournament_words import tournament_words
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from pickosim.results import Results
+
+_WORDS: dict[str, Callable[[Results], Iterable[RenderableType]]] = {
+    "tournament": tournament_words,
+}
+
+_MAIN_TABLE = {"tournament": "standings"}
+"""What CSV has room for: one table."""
+
+
+def as_words(results: Results) -> Iterable[RenderableType]:
+    """Tables and sentences for a terminal."""
+    return _WORDS[results.manifest["kind"]](results)
+
+
+def as_json(results: Results) -> dict[str, Any]:
+    """All tables, each a list of its rows, and the manifest."""
+    tables = {name: records(table) for name, table in results.tables.items()}
+    return {**tables, "manifest": dict(results.manifest)}
+
+
+def as_csv(results: Results) -> str:
+    """The main table of a run."""
+    return written(results.tables[_MAIN_TABLE[results.manifest["kind"]]], "csv")

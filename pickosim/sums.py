@@ -1,0 +1,64 @@
+"""Sums: what workers send back, as named arrays of whole numbers, and the files that keep them.
+
+Whole numbers add up to the same in any order. So a result does not depend on how a run was cut into
+chunks, who played them, or which came back first.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from hashlib import sha256
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Sums = dict[str, NDArray[np.int64]]
+
+
+def add(total: Sums, more: Mapping[str, NDArray[np.int64]]) -> Sums:
+    """Both together; an array that is shorter (a histogram that ends earlier) is filled up with 0."""
+    return {
+        name: _added(total.get(name), more.get(name)) for name in dict.fromkeys([*total, *more])
+    }
+
+
+def _added(a: NDArray[np.int64] | None, b: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    if a is None or b is None:
+        only = a if b is None else b
+        assert only is not None
+        return np.asarray(only, np.int64)
+    if a.shape == b.shape:
+        return np.asarray(a + b)
+    shape = tuple(np.maximum(a.shape, b.shape))
+    total = np.zeros(shape, np.int64)
+    for part in (a, b):
+        total[tuple(slice(0, length) for length in part.shape)] += part
+    return total
+
+
+def packed(sums: Sums, header: Mapping[str, Any]) -> bytes:
+    """A shard: one line that says what it is and how it must add up, then the arrays."""
+    buffer = BytesIO()
+    np.savez(buffer, allow_pickle=False, **sums)
+    body = buffer.getvalue()
+    line = json.dumps({**header, "sha256": sha256(body).hexdigest()}, sort_keys=True)
+    return line.encode() + b"\n" + body
+
+
+def unpacked(path: Path, header: Mapping[str, Any]) -> tuple[Sums, dict[str, Any]] | None:
+    """The sums of a shard and its whole header, or None if it is not there, damaged, or another run's."""
+    try:
+        line, _, body = path.read_bytes().partition(b"\n")
+        said = json.loads(line)
+        if any(said.get(key) != value for key, value in header.items()):
+            return None
+        if said["sha256"] != sha256(body).hexdigest():
+            return None
+        with np.load(BytesIO(body), allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in arrays.files}, said
+    except (OSError, ValueError, KeyError, AttributeError):
+        return None

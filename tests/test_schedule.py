@@ -1,0 +1,158 @@
+"""The schedule: who meets whom, in which pieces, and how amounts and entrants are written."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations, pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pickosim.amounts import count, numbers, range_values, share
+from pickosim.entrants import check_sources, enter
+from pickosim.errors import PickosimError
+from pickosim.schedule import LOOK_GROWTH, blocks_for, chunks, lane, looks, rotations, round_robin
+
+
+def test_every_choice_of_bots_meets_once():
+    assert round_robin(["a", "b", "c"], 2) == ([("a", "b"), ("a", "c"), ("b", "c")], 3)
+    assert round_robin(["a", "b", "c"], 3) == ([("a", "b", "c")], 1)
+    assert len(round_robin("abcdefg", 4)[0]) == 35
+
+
+def test_a_gauntlet_has_its_focus_at_every_table():
+    matchups, possible = round_robin("abcd", 3, focus="c")
+    assert matchups == [("c", "a", "b"), ("c", "a", "d"), ("c", "b", "d")]
+    assert possible == 3
+
+
+def test_of_too_many_tables_a_seeded_sample_is_played():
+    bots = [f"bot{k}" for k in range(100)]
+    matchups, possible = round_robin(bots, 4, most=200, seed=1)
+    assert possible == 3_921_225
+    assert len(set(matchups)) == 200
+    assert all(sorted(m, key=bots.index) == list(m) and len(set(m)) == 4 for m in matchups)
+    # 800 places for 100 bots: dealt from shuffled decks, each gets about 8.
+    places = Counter(bot for matchup in matchups for bot in matchup)
+    assert set(places) == set(bots)
+    assert 7 <= min(places.values()) <= max(places.values()) <= 9
+    assert round_robin(bots, 4, most=200, seed=1)[0] == matchups
+    assert round_robin(bots, 4, most=200, seed=2)[0] != matchups
+
+
+def test_a_sample_may_be_nearly_all_there_is():
+    matchups, possible = round_robin("abcdef", 3, most=19, seed=0)
+    assert possible == 20
+    assert len(set(matchups) & set(combinations("abcdef", 3))) == 19
+
+
+def test_a_block_has_every_bot_in_every_seat_once():
+    seatings = rotations(("a", "b", "c", "d"))
+    assert all(sorted(bots) == ["a", "b", "c", "d"] for bots in zip(*seatings, strict=True))
+    order = {(x, y) for seating in seatings for x, y in pairwise(seating)}
+    assert order == {("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")}
+
+
+@pytest.mark.parametrize(
+    ("games", "players", "blocks"), [(1, 2, 1), (2, 2, 1), (3, 2, 2), (100, 3, 34), (700, 7, 100)]
+)
+def test_blocks_make_at_least_the_games_asked_for(games, players, blocks):
+    assert blocks_for(games, players) == blocks
+
+
+def test_lanes_do_not_overlap():
+    assert lane(0) == 0
+    assert lane(3) - lane(2) >= blocks_for(10**12, 2)
+    with pytest.raises(PickosimError, match="too many"):
+        blocks_for(10**13, 2)
+    with pytest.raises(PickosimError, match="more matchups than game numbers"):
+        lane(10**7)
+
+
+@given(st.integers(1, 10**9))
+def test_looks_ascend_to_the_end_and_never_far(blocks):
+    points = list(looks(blocks))
+    assert points[-1] == blocks
+    assert all(a < b <= LOOK_GROWTH * a + 1 for a, b in pairwise(points))
+
+
+@given(st.integers(0, 5000), st.integers(0, 5000), st.integers(1, 700))
+def test_chunks_cover_everything_once_and_end_at_the_same_places(first, more, size):
+    pieces = list(chunks(first, first + more, size))
+    assert [block for piece in pieces for block in piece] == list(range(first, first + more))
+    assert all(piece.stop % size == 0 for piece in pieces[:-1])
+
+
+# ----------------------------------------------------------------------------------------- amounts
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("250k", 250_000), ("1M", 10**6), ("1.5m", 1_500_000), ("20_000", 20_000), (7, 7), ("2G", 2 * 10**9)],
+)
+def test_numbers_of_games(text, number):
+    assert count(text) == number
+
+
+@pytest.mark.parametrize("text", ["0", "-3", "1.5", "many", "", "1e6", "k", "0.0001k", "1..2"])
+def test_no_numbers_of_games(text):
+    with pytest.raises(PickosimError, match="250k or 1M"):
+        count(text)
+
+
+def test_shares_and_lists():
+    assert share("0.2%", "A precision") == pytest.approx(0.002)
+    assert share("0.002", "A precision") == share(0.002, "A precision") == 0.002
+    for wrong in ("0", "5", "-1%", "nan", "100%", "wide"):
+        with pytest.raises(PickosimError, match=r"A precision is a share like 0\.2%"):
+            share(wrong, "A precision")
+    assert numbers("2-5", "Players") == [2, 3, 4, 5]
+    assert numbers("7, 2,4-5,4", "Players") == [2, 4, 5, 7]
+    for wrong in ("", "2-", "5-2", "a", "1-99999"):
+        with pytest.raises(PickosimError, match="Players"):
+            numbers(wrong, "Players")
+
+
+def test_ranges():
+    assert range_values("21..24") == ["21", "22", "23", "24"]
+    assert range_values("0..1..0.25") == ["0", "0.25", "0.5", "0.75", "1"]
+    assert range_values("-1..1") == ["-1", "0", "1"]
+    assert range_values("0..0.3..0.1")[-1] == "0.3", "decimal steps end where they should"
+    assert range_values("any") == ["any"]
+    for wrong in ("5..4", "1..2..0", "1..2..-1"):
+        with pytest.raises(PickosimError, match="does not ascend"):
+            range_values(wrong)
+    with pytest.raises(PickosimError, match="has 100,001 values"):
+        range_values("0..1..0.00001")
+
+
+# ---------------------------------------------------------------------------------------- entrants
+
+
+def test_ranges_enter_bots_and_copies_are_numbered():
+    names = [entrant.name for entrant in enter(["eager", "threshold:target=21..23", "eager"])]
+    assert names == [
+        *["eager", "threshold:target=21", "threshold:target=22", "threshold:target=23"],
+        "eager#2",
+    ]
+    two = [e.spec for e in enter(["threshold:target=21..22,last_dice=1..2"])]
+    assert two == [f"threshold:target={t},last_dice={d}" for t in (21, 22) for d in (1, 2)]
+
+
+def test_an_edit_of_a_bot_is_seen(tmp_path):
+    """Of its own file, and of a file that its base class stands in."""
+    source = tmp_path / "bot.py"
+    code = (
+        "from pickosim import Strategy\n"
+        "class Bot(Strategy):\n"
+        "    def pick(self, turn): return turn.best(turn.counts)\n"
+        "    def stop(self, turn): return turn.can_claim\n"
+    )
+    source.write_text(code, encoding="utf-8")
+    entrants = enter([str(source), "eager", "threshold"])
+    check_sources(entrants)
+    assert len({entrant.source for entrant in entrants}) == 3
+    source.write_text(code + "# another word\n", encoding="utf-8")
+    with pytest.raises(PickosimError, match=r"The source of .*bot\.py has changed since the run"):
+        check_sources(entrants)
