@@ -160,6 +160,8 @@ def count_choices(
         group = (first + block) % len(choices)
         rank = ranks[block]
         for left in range(3, 1 << players):
+            if left & (left - 1) == 0:
+                continue  # of one bot there is no choice
             best, next_ones = players + 1, 0
             for bot in range(players):
                 if left >> bot & 1:

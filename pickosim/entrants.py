@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,9 @@ from pickosim.errors import BotError, PickosimError
 from pickosim.strategy import Strategy
 
 MOST_ENTRANTS = 1000
+
+_IMPORT = re.compile(rb"^\s*from pickosim\.(\w+) import", re.MULTILINE)
+"""How one module of this package names another."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,17 @@ def enter(specs: Sequence[str]) -> list[Entrant]:
         name = spec if copies[spec] == 1 else f"{spec}#{copies[spec]}"
         entrants.append(Entrant(name, spec, source_digest(load_bot(spec))))
     return entrants
+
+
+def listed_bots(text: str) -> list[str]:
+    """The specs of a list like eager,threshold:target=25; a comma may also stand between parameters."""
+    specs: list[str] = []
+    for part in text.split(","):
+        if specs and ":" in specs[-1] and re.match(r"\s*\w+\s*=", part):
+            specs[-1] += f",{part}"
+        else:
+            specs.append(part.strip())
+    return specs
 
 
 def expand(spec: str) -> Iterator[str]:
@@ -84,11 +99,20 @@ def source_digest(strategy: Strategy) -> str:
     return digest.hexdigest()[:16]
 
 
-def engine_digest() -> str:
-    """A digest of pickosim's own modules: the same sources play the same games."""
+def engine_digest(module: str) -> str:
+    """A digest of a module of pickosim and of all that it imports: the same sources play the same games."""
+    package = Path(pickosim.__file__).parent
+    found: dict[str, bytes] = {}
+    wanted = [module]
+    while wanted:
+        name = wanted.pop()
+        path = package / f"{name}.py"
+        if name not in found and path.exists():
+            found[name] = path.read_bytes()
+            wanted += [word.decode() for word in _IMPORT.findall(found[name])]
     digest = sha256()
-    for path in sorted(Path(pickosim.__file__).parent.glob("*.py")):
-        digest.update(path.name.encode() + path.read_bytes())
+    for name in sorted(found):
+        digest.update(name.encode() + b"\0" + found[name])
     return digest.hexdigest()[:16]
 
 

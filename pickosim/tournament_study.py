@@ -182,7 +182,7 @@ class Tournament:
             "possible_matchups": self.possible,
             "save_games": self.save_games,
             "chunk": self.chunk,
-            "engine": engine_digest(),
+            "engine": engine_digest("tournament_study"),
         }
 
     @classmethod

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from math import inf, sqrt
 
 import numpy as np
 import polars as pl
 import pytest
+from numpy.testing import assert_allclose
 from polars.testing import assert_frame_equal
 from scipy.stats import binomtest
 
 import pickosim
 from pickosim.api import Results, tournament
+from pickosim.block_sums import GROUPS, PARTS, count_choices
 from pickosim.errors import PickosimError
-from pickosim.schedule import Matchup, lane, rotations, round_robin
+from pickosim.schedule import FIRST_LOOK, LOOK_GROWTH, Matchup, lane, rotations, round_robin
 from pickosim.stats import mean_interval, share_interval
-from pickosim.tournament_tables import SCHEMAS
+from pickosim.tournament_tables import ALL_BOTS, SCHEMAS
 
 TWINS = ["threshold:target=21", "threshold:target=21,last_dice=2"]
 """Two names of the same bot: `last_dice` is 2 by default."""
@@ -236,3 +239,152 @@ def test_a_bot_that_won_every_block_gets_the_exact_bound_of_clopper_and_pearson(
     assert (low, high) == (pytest.approx(exact.low, abs=1e-12), 1.0)
     assert share_interval([(100, 0.0, 0.0)]) == (0.0, pytest.approx(1 - exact.low, abs=1e-12))
     assert share_interval([(100, 50.0, 25.0)]) == (0.5, 0.5)
+
+
+# ------------------------------------------------------------------------------- are intervals true
+
+
+def test_intervals_cover_the_truth_as_often_as_they_say():
+    """Over 200 seeded tournaments; the truth is what one of 20 times their length finds."""
+    bots = ["eager", "cautious"]
+    long = tournament(bots, games=1_000_000, seed=10**6)
+    truth = long.standings.sort("strategy")
+    score = long.pairs.row(0, named=True)["score_difference"]
+    covered = dict.fromkeys(["win_share", "mean_score", "rating", "score_difference"], 0)
+    for seed in range(200):
+        result = tournament(bots, games=250, seed=seed)
+        rows = result.standings.sort("strategy")
+        for name in ("win_share", "mean_score"):
+            low, high = rows[f"{name}_low"][1], rows[f"{name}_high"][1]
+            covered[name] += low <= truth[name][1] <= high
+        error = rows["rating_error"][1]
+        covered["rating"] += abs(rows["rating"][1] - truth["rating"][1]) <= error
+        pair = result.pairs.row(0, named=True)
+        covered["score_difference"] += (
+            pair["score_difference_low"] <= score <= pair["score_difference_high"]
+        )
+    assert all(180 <= number <= 198 for number in covered.values()), covered
+
+
+# --------------------------------------------------------------------------------- when to stop
+
+
+def test_a_precision_is_reached_and_hardly_more():
+    result = tournament(["eager", "cautious", "random"], games="1M", precision="2%", seed=1)
+    width = (result.standings["win_share_high"] - result.standings["win_share_low"]).max()
+    assert width <= 0.02
+    assert width > 0.02 / sqrt(LOOK_GROWTH) * 0.95 or result.games == 2 * FIRST_LOOK * 3
+    assert result.manifest["result"]["widest_interval"] == pytest.approx(width)
+
+
+def test_a_precision_out_of_reach_is_said():
+    result = tournament(["eager", "cautious"], games=5_000, precision="0.01%", seed=1)
+    assert result.games == 5_000
+    assert "and not reached within 5,000 games a matchup" in result.remarks[0]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_sequential_test_decides_the_same_with_any_workers(workers):
+    result = tournament(["eager", "cautious"], games="1M", sprt="0,1%", seed=2, workers=workers)
+    test = result.manifest["result"]["sprt"]
+    assert (test["verdict"], result.games) == ("H1", 2 * FIRST_LOOK)
+    assert "eager wins 51 % against cautious rather than 50 %" in result.remarks[0]
+    other = tournament(["cautious", "eager"], games="1M", sprt="0,1%", seed=2, workers=workers)
+    assert other.manifest["result"]["sprt"]["verdict"] == "H0"
+
+
+def test_a_sequential_test_ends_at_its_cap():
+    bots = ["eager", "threshold:target=24"]
+    result = tournament(bots, games=6_000, sprt="-0.05%,0.05%", seed=2)
+    assert result.games == 6_000
+    assert result.manifest["result"]["sprt"]["verdict"] is None
+    assert "no decision between 49.95 % and 50.05 % within the cap" in result.remarks[0]
+
+
+# ------------------------------------------------------------------------------------ the schedule
+
+
+def test_what_was_rounded_up_or_sampled_is_said():
+    rounded = tournament(["eager", "random", "cautious"], players=3, games=100)
+    assert rounded.games == 102
+    assert rounded.remarks == [
+        "100 games a matchup are no whole number of blocks of 3: rounded up to 102."
+    ]
+    sample = tournament(["threshold:target=21..26"], players=3, games=30, tables=5, seed=7)
+    assert sample.remarks[0] == "A sample of 5 of 20 possible tables, drawn with seed 7."
+    assert len(sample.matchups) == 15
+
+
+def test_a_gauntlet_and_one_table():
+    gauntlet = tournament(["eager", "random", "thief"], games=20, focus="thief")
+    assert gauntlet.matchups["bots"].unique(maintain_order=True).to_list() == [
+        "thief - eager",
+        "thief - random",
+    ]
+    one = tournament(["eager", "eager", "random"], table=True, games=20)
+    assert one.matchups["strategy"].to_list() == ["eager", "eager#2", "random"]
+
+
+def test_tables_are_as_documented():
+    result = tournament(["eager", "random"], "extrawurm", games=40)
+    for name, schema in SCHEMAS.items():
+        assert result.tables[name].schema == pl.Schema(schema)
+    assert result.specialists["specialist"].n_unique() == len(
+        pickosim.load_rules("extrawurm").specialists
+    )
+
+
+def test_seats_specialists_and_histograms_are_those_of_the_games():
+    bots = ("eager", "cautious", "random")
+    result = tournament(bots, "extrawurm", 3, 300, seed=3)
+    played = [pickosim.play(turned, "extrawurm", games=100, seed=3) for turned in rotations(bots)]
+    seats = pl.concat([one.seats for one in played])
+    for row in result.seats.iter_rows(named=True):
+        rows = seats.filter(pl.col("seat") == row["seat"])
+        if row["strategy"] != ALL_BOTS:
+            rows = rows.filter(pl.col("strategy") == row["strategy"])
+        assert row["games"] == len(rows)
+        assert row["win_share"] == pytest.approx(rows["win_share"].mean())
+        assert row["mean_score"] == pytest.approx(rows["score"].mean())
+        assert row["win_share_low"] < row["win_share"] < row["win_share_high"]
+    specialists = pl.concat(
+        [
+            one.specialists.join(one.seats, on=["game", "seat"]).with_columns(rotation=pl.lit(k))
+            for k, one in enumerate(played)
+        ]
+    )
+    for row in result.specialists.iter_rows(named=True):
+        rows = specialists.filter(
+            (pl.col("strategy") == row["strategy"]) & (pl.col("specialist") == row["specialist"])
+        )
+        held = rows.filter("held_at_end")
+        assert (row["games"], row["games_held"]) == (len(rows), len(held))
+        for name in ("gained", "turns_held", "used", "held_at_end"):
+            assert row[name] == pytest.approx(rows[name].mean())
+        if len(held):
+            assert row["win_share_held"] == pytest.approx(held["win_share"].mean())
+            assert row["win_share_held_low"] <= row["win_share_held"] <= row["win_share_held_high"]
+    games = pl.concat([one.games for one in played])
+    assert dict(result.lengths.iter_rows()) == dict(games["turns"].value_counts().iter_rows())
+    for bot in bots:
+        counted = seats.filter(pl.col("strategy") == bot)["score"].value_counts()
+        rows = result.scores.filter(pl.col("strategy") == bot).select("score", "games")
+        assert dict(rows.iter_rows()) == dict(counted.iter_rows())
+
+
+@pytest.mark.parametrize("players", [2, 3, 5])
+def test_choices_are_those_of_all_orders_of_the_tied(players):
+    """Against a count that writes out every order."""
+    rng = np.random.default_rng(players)
+    ranks = rng.integers(1, 4, (40, players))
+    ranks = 1 + (ranks[:, None, :] < ranks[:, :, None]).sum(axis=2)
+    counted = np.zeros((GROUPS, 1 << players, players), np.int64)
+    count_choices(ranks, 100, counted)
+    expected = np.zeros(counted.shape)
+    for block, rank in enumerate(ranks):
+        orders = [o for o in permutations(range(players)) if list(rank[list(o)]) == sorted(rank)]
+        for order in orders:
+            for place in range(players - 1):
+                left = sum(1 << bot for bot in order[place:])
+                expected[(100 + block) % GROUPS, left, order[place]] += PARTS / len(orders)
+    assert_allclose(counted, expected)

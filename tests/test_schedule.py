@@ -89,7 +89,14 @@ def test_chunks_cover_everything_once_and_end_at_the_same_places(first, more, si
 
 @pytest.mark.parametrize(
     ("text", "number"),
-    [("250k", 250_000), ("1M", 10**6), ("1.5m", 1_500_000), ("20_000", 20_000), (7, 7), ("2G", 2 * 10**9)],
+    [
+        ("250k", 250_000),
+        ("1M", 10**6),
+        ("1.5m", 1_500_000),
+        ("20_000", 20_000),
+        (7, 7),
+        ("2G", 2 * 10**9),
+    ],
 )
 def test_numbers_of_games(text, number):
     assert count(text) == number
@@ -141,7 +148,6 @@ def test_ranges_enter_bots_and_copies_are_numbered():
 
 
 def test_an_edit_of_a_bot_is_seen(tmp_path):
-    """Of its own file, and of a file that its base class stands in."""
     source = tmp_path / "bot.py"
     code = (
         "from pickosim import Strategy\n"

@@ -1,0 +1,371 @@
+"""Runs that are stopped in the middle: killed, interrupted, out of disk, their files damaged.
+
+Whatever happens, `pickosim resume` must end with exactly the tables of an uninterrupted run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from random import Random
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import pickosim
+from pickosim import cli
+from pickosim.errors import PickosimError
+from pickosim.run_folder import RunFolder
+from pickosim.tournament_tables import SCHEMAS
+
+PROGRAM = Path(sys.executable).with_name("pickosim")
+BOTS = ["eager", "random", "threshold:target=23"]
+GAMES, CHUNK = 2_000, 200
+
+
+def begin(folder: Path, bots: list[str] = BOTS, **options: object) -> pickosim.Results:
+    return pickosim.tournament(
+        bots, "extrawurm", 2, GAMES, seed=3, folder=folder, chunk=CHUNK, **options
+    )
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> pickosim.Results:
+    """The run that nobody interrupted."""
+    return begin(tmp_path_factory.mktemp("whole") / "run", save_games=True)
+
+
+def assert_whole(results: pickosim.Results, whole: pickosim.Results) -> None:
+    assert list(results.tables) == list(SCHEMAS)
+    for name, table in whole.tables.items():
+        assert_frame_equal(results.tables[name], table, check_exact=True)
+    assert results.manifest["result"] == whole.manifest["result"]
+
+
+SCRIPT = """
+import sys, pickosim
+pickosim.tournament({bots!r}, "extrawurm", 2, {games}, seed=3, folder={folder!r}, chunk={chunk},
+                    workers={workers}, save_games=True)
+"""
+
+
+def start_process(folder: Path, workers: int = 1, bots: list[str] = BOTS) -> subprocess.Popen[str]:
+    """A run in a process of its own."""
+    code = SCRIPT.format(bots=bots, games=GAMES, folder=str(folder), chunk=CHUNK, workers=workers)
+    return subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def wait_for_shards(folder: Path, number: int, process: subprocess.Popen[str]) -> None:
+    """Until so many chunks are finished (or the run is)."""
+    while process.poll() is None and len(list((folder / "sums").glob("[0-9]*"))) < number:
+        time.sleep(0.002)
+
+
+# ------------------------------------------------------------------------------------ interruptions
+
+
+def test_killed_at_random_points_a_run_ends_the_same(tmp_path, whole):
+    chance = Random(11)
+    folder = tmp_path / "run"
+    kills, kept = 0, 0
+    process = start_process(folder, workers=2)
+    while kills < 3:
+        wait_for_shards(folder, kept + chance.randint(1, 4), process)
+        time.sleep(chance.random() * 0.01)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        kills += 1
+        found = len(list((folder / "sums").glob("[0-9]*")))
+        assert found >= kept, "nothing that was finished is lost"
+        kept = found
+        if RunFolder(folder).manifest()["status"] == "finished":
+            break
+        code = f"import pickosim; pickosim.resume({str(folder)!r}, workers=2)"
+        process = subprocess.Popen(
+            [sys.executable, "-c", code], start_new_session=True, stderr=subprocess.PIPE, text=True
+        )
+    os.killpg(process.pid, signal.SIGKILL) if process.poll() is None else None
+    process.communicate()
+    assert kept > 0
+    assert_whole(pickosim.resume(folder), whole)
+    assert_frame_equal(saved(folder), saved(whole.folder), check_exact=True)
+
+
+def saved(folder: Path | None) -> pl.DataFrame:
+    assert folder is not None
+    return pl.read_parquet(folder / "games" / "*.parquet").sort("game", "rotation", "seat")
+
+
+def test_ctrl_c_says_how_to_go_on(tmp_path, whole):
+    folder = tmp_path / "my run"
+    process = subprocess.Popen(
+        [
+            *[PROGRAM, "tournament", *BOTS, "--rules", "extrawurm", "--games", "2M"],
+            *["--out", str(folder), "--workers", "2"],
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    wait_for_shards(folder, 1, process)
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, "")
+    assert err.endswith(
+        f"pickosim: Interrupted.\nAll finished chunks are kept. To go on: pickosim resume '{folder}'\n"
+    )
+    assert "Traceback" not in err
+    assert RunFolder(folder).manifest()["status"] == "stopped"
+
+
+def test_a_worker_that_dies_is_told_and_nothing_is_lost(tmp_path, whole):
+    folder = tmp_path / "run"
+    process = start_process(folder, workers=2)
+    wait_for_shards(folder, 2, process)
+    workers = subprocess.run(
+        ["pgrep", "-P", str(process.pid), "-f", "popen_loky|LokyProcess"],
+        capture_output=True,
+        text=True,
+    ).stdout.split()
+    assert workers, "no worker process found"
+    os.kill(int(workers[0]), signal.SIGKILL)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert "A worker process died (killed, or out of memory)." in err
+    assert f"pickosim resume {folder}" in err
+    kept = {path.name: path.stat().st_mtime_ns for path in (folder / "sums").glob("[0-9]*")}
+    assert len(kept) >= 2
+    assert_whole(pickosim.resume(folder), whole)
+    for name, written in kept.items():
+        assert (folder / "sums" / name).stat().st_mtime_ns == written, "played only once"
+
+
+def test_a_full_disk_is_told_and_nothing_is_lost(tmp_path, whole, capfd):
+    """No file may grow beyond 4 kB: shards of sums fit, files of games do not."""
+    folder = tmp_path / "run"
+    code = SCRIPT.format(bots=BOTS, games=GAMES, folder=str(folder), chunk=CHUNK, workers=1)
+    limited = (
+        "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "import pickosim.api, pickosim.warm; pickosim.warm.warm_up()\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", limited + code], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "The run cannot be written: File too large" in done.stderr
+    assert f"pickosim resume {folder}" in done.stderr
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY
+    assert_whole(pickosim.resume(folder), whole)
+
+
+RAISES = """
+from pickosim import Strategy
+asked = 0
+class Raises(Strategy):
+    def pick(self, turn):
+        global asked
+        asked += 1
+        if asked > {most}:
+            raise RuntimeError("no more")
+        return turn.best(turn.counts)
+    def stop(self, turn): return turn.can_claim
+"""
+
+
+def test_a_bot_that_raises_late_loses_nothing(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("raises.py").write_text(RAISES.format(most=5000), encoding="utf-8")
+    with pytest.raises(PickosimError) as caught:
+        begin(Path("run"), ["raises.py", "eager"])
+    assert "raises.py: pick() raised RuntimeError: no more" in str(caught.value)
+    assert "To see that game: pickosim watch" in str(caught.value)
+    assert str(caught.value).endswith("To go on: pickosim resume run")
+    kept = len(list(Path("run/sums").glob("[0-9]*")))
+    assert 0 < kept < GAMES / 2 / CHUNK
+    Path("raises.py").write_text(RAISES.format(most=10**9), encoding="utf-8")
+    assert cli.run(["resume", "run"]) == 2
+    assert "The source of raises.py has changed since the run began" in capsys.readouterr().err
+    assert len(list(Path("run/sums").glob("[0-9]*"))) == kept
+
+
+# ------------------------------------------------------------------------------------ damaged files
+
+
+@pytest.fixture
+def copied(tmp_path, whole) -> Path:
+    """A finished run, as if its last step had not been done."""
+    assert whole.folder is not None
+    folder = tmp_path / "copy"
+    shutil.copytree(whole.folder, folder)
+    manifest = RunFolder(folder).manifest()
+    RunFolder(folder).write_manifest(manifest | {"status": "stopped"})
+    return folder
+
+
+def test_finished_chunks_are_not_played_again(copied, whole):
+    written = {path: path.stat().st_mtime_ns for path in (copied / "sums").iterdir()}
+    assert_whole(pickosim.resume(copied), whole)
+    assert {path: path.stat().st_mtime_ns for path in (copied / "sums").iterdir()} == written
+
+
+@pytest.mark.parametrize("place", ["sums", "games"])
+@pytest.mark.parametrize("harm", ["truncated", "one byte", "empty", "gone", "another's"])
+def test_a_damaged_shard_is_played_again(copied, whole, place, harm):
+    first, second = sorted((copied / place).glob("[0-9]*"))[:2]
+    sound = first.read_bytes()
+    if harm == "truncated":
+        first.write_bytes(sound[:-100])
+    elif harm == "one byte":
+        first.write_bytes(sound[:-100] + bytes([sound[-100] ^ 1]) + sound[-99:])
+    elif harm == "empty":
+        first.write_bytes(b"")
+    elif harm == "gone":
+        first.unlink()
+    else:
+        shutil.copy(second, first)
+    untouched = second.stat().st_mtime_ns
+    assert_whole(pickosim.resume(copied), whole)
+    assert first.read_bytes() == sound
+    assert second.stat().st_mtime_ns == untouched
+
+
+def test_a_shard_of_another_run_is_not_taken(copied, whole, tmp_path):
+    other = pickosim.tournament(
+        BOTS, "extrawurm", 2, GAMES, seed=4, folder=tmp_path / "other", chunk=CHUNK, save_games=True
+    )
+    assert other.folder is not None
+    for path in sorted((other.folder / "sums").iterdir())[:5]:
+        shutil.copy(path, copied / "sums" / path.name)
+    assert_whole(pickosim.resume(copied), whole)
+
+
+def test_a_run_goes_on_without_its_tables_and_with_other_workers(copied, whole):
+    for path in copied.glob("*.parquet"):
+        path.unlink()
+    for path in sorted((copied / "sums").iterdir())[3:9]:
+        path.unlink()
+    assert_whole(pickosim.resume(copied, workers=2), whole)
+
+
+# ------------------------------------------------------------------------------------ what changed
+
+
+def test_changed_rules_are_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.toml").write_text('extends = "classic"\ndice = 7\n', encoding="utf-8")
+    pickosim.tournament(["eager", "random"], "mine.toml", games=100, folder="run")
+    manifest = RunFolder(Path("run")).manifest()
+    RunFolder(Path("run")).write_manifest(manifest | {"status": "stopped"})
+    pickosim.resume("run")
+    RunFolder(Path("run")).write_manifest(manifest | {"status": "stopped"})
+    Path("mine.toml").write_text('extends = "classic"\ndice = 6\n', encoding="utf-8")
+    with pytest.raises(PickosimError, match=r"mine\.toml have changed .*: dice was 7 and is 6\."):
+        pickosim.resume("run")
+
+
+def test_a_changed_plan_is_refused(copied):
+    path = copied / "manifest.json"
+    manifest = json.loads(path.read_text("utf-8"))
+    manifest["plan"]["seed"] = 4
+    path.write_text(json.dumps(manifest), encoding="utf-8")
+    with pytest.raises(PickosimError, match="is not the one that the run began with"):
+        pickosim.resume(copied)
+
+
+def test_another_pickosim_is_refused(copied):
+    path = copied / "manifest.json"
+    manifest = json.loads(path.read_text("utf-8"))
+    manifest["plan"]["engine"] = "0" * 16
+    path.write_text(json.dumps(manifest), encoding="utf-8")
+    with pytest.raises(PickosimError, match="begun with another pickosim"):
+        pickosim.resume(copied)
+
+
+def test_editing_a_strategy_file_changes_the_next_run(tmp_path):
+    source = tmp_path / "bot.py"
+    code = (
+        "from pickosim import Strategy\n"
+        "class Bot(Strategy):\n"
+        "    def pick(self, turn): return turn.best(turn.counts)\n"
+        "    def stop(self, turn): return turn.can_claim{}\n"
+    )
+    shares = []
+    for more in ("", " & (turn.total >= 26)"):
+        source.write_text(code.format(more), encoding="utf-8")
+        results = pickosim.tournament([str(source), "eager"], games=2_000, workers=2, chunk=300)
+        rows = results.standings.filter(pl.col("strategy") == str(source))
+        shares.append(rows["win_share"].item())
+    assert shares[0] != shares[1]
+
+
+# ------------------------------------------------------------------------------------- the folder
+
+
+def test_two_runs_cannot_share_a_folder(tmp_path):
+    folder = tmp_path / "run"
+    process = start_process(folder)
+    wait_for_shards(folder, 1, process)
+    os.kill(process.pid, signal.SIGSTOP)
+    try:
+        with pytest.raises(PickosimError, match="Another run is writing to"):
+            begin(folder)
+        with pytest.raises(PickosimError, match="Another run is writing to"):
+            pickosim.resume(folder)
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+    with pytest.raises(PickosimError, match=r"not finished\. To go on with it: pickosim resume"):
+        begin(folder)
+
+
+def test_a_folder_that_holds_something_else_is_left_alone(tmp_path, whole):
+    (tmp_path / "thesis.tex").write_text("mine", encoding="utf-8")
+    with pytest.raises(PickosimError, match="holds other files"):
+        begin(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+    assert whole.folder is not None
+    with pytest.raises(PickosimError, match="holds a finished run"):
+        begin(whole.folder)
+
+
+def test_a_finished_run_is_shown_again(whole, capsys):
+    assert cli.run(["resume", str(whole.folder), "--format", "json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    wanted = {"strategy", "games", "win_share", "win_share_low", "win_share_high", "mean_score"}
+    assert wanted | {"mean_rank", "rating", "rating_error"} <= set(shown["standings"][0])
+    assert {"matchups", "seats", "manifest"} <= set(shown)
+    assert shown["manifest"]["plan"]["rules"]["name"] == "extrawurm"
+
+
+def test_saved_games_are_the_games(whole):
+    games = saved(whole.folder)
+    assert len(games) == 3 * GAMES * 2
+    assert games["seed"].unique().to_list() == [3]
+    means = games.group_by("strategy").agg(pl.col("win_share").mean(), pl.col("score").mean())
+    for row in means.iter_rows(named=True):
+        standing = whole.standings.row(
+            by_predicate=pl.col("strategy") == row["strategy"], named=True
+        )
+        assert row["win_share"] == pytest.approx(standing["win_share"])
+        assert row["score"] == pytest.approx(standing["mean_score"])
+    row = games.filter((pl.col("table") == 1) & (pl.col("rotation") == 1)).row(7, named=True)
+    match = pickosim.api.game_of_run(whole.folder, row["game"], 1)
+    trace = pickosim.watch(match.strategies, match.rules, match.seed, row["game"])
+    one = games.filter((pl.col("game") == row["game"]) & (pl.col("rotation") == 1))
+    assert list(match.specs) == one["strategy"].to_list()
+    assert trace[-1]["scores"] == one["score"].to_list()
+    assert trace[-1]["turns"] == one["turns"][0]
