@@ -27,7 +27,7 @@ from pickosim.log import Log, new_log, with_room
 from pickosim.match import Match
 from pickosim.strategy import Strategy
 from pickosim.table import TABLE, Table, deal, first_fault
-from pickosim.tally import Tally, end_turns, new_tally, record
+from pickosim.tally import Tally, end_turns, follow_leads, new_tally, record
 from pickosim.turn import (
     HAND,
     Hands,
@@ -46,16 +46,19 @@ BATCH = 16384
 """Games played side by side: large enough that a step's fixed cost is small, small enough for the cache."""
 
 
-def play_games(match: Match, first: int, games: int, *, batch: int = BATCH) -> Tally:
-    """Play games `first` to `first + games - 1` of a match."""
-    return Batch(match, first, games, batch=batch).play()
+def play_games(
+    match: Match, first: int, games: int, *, batch: int = BATCH, follow_lead: bool = False
+) -> Tally:
+    """Play games `first` to `first + games - 1` of a match; `follow_lead` counts lead changes."""
+    return Batch(match, first, games, batch=batch, follow_lead=follow_lead).play()
 
 
 class Batch:
     """Games side by side, and the buffers they are played in.
 
     With a log that has room, every event is written down. With `check`, every turn is followed by
-    the test that nothing is in two places or none. `overhear` is told every question after its answer.
+    the test that nothing is in two places or none; with `follow_lead`, lead changes are counted.
+    `overhear` is told every question after its answer.
     """
 
     def __init__(
@@ -67,6 +70,7 @@ class Batch:
         batch: int = BATCH,
         log: Log | None = None,
         check: bool = False,
+        follow_lead: bool = False,
         overhear: Callable[[Turn], None] | None = None,
     ) -> None:
         size = max(1, min(batch, games))
@@ -78,6 +82,7 @@ class Batch:
         self.games = games
         self.log = new_log() if log is None else log
         self.check = check
+        self.follow_lead = follow_lead
         self.overhear = overhear
         self.rolls = rolls(match.rules.dice + 1)
         self.table: Table = np.zeros(size, TABLE)
@@ -113,6 +118,8 @@ class Batch:
                     break
                 self.log = with_room(self.log, running)
                 self.play_turn(seat, rows[:running])
+                if self.follow_lead:
+                    follow_leads(self.books, self.table, rows[:running])
                 left = end_turns(self.books, self.table, rows[:running], free[freed:])
                 over = free[freed : freed + running - left]
                 if len(over):

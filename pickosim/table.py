@@ -40,6 +40,8 @@ TABLE = np.dtype(
         ("fails", np.uint16, (3,)),  # by reason
         ("steals", np.uint16),  # of tiles
         ("hen_steals", np.uint16),
+        ("leader", np.uint8),  # the last player who led alone, or NOTHING
+        ("lead_changes", np.uint16),
         ("since", np.uint16, (len(SPECIALISTS),)),  # turn in which it came to its holder, or 0
         ("gained", np.uint16, (len(SPECIALISTS), MOST_PLAYERS)),
         ("turns_held", np.uint16, (len(SPECIALISTS), MOST_PLAYERS)),  # up to when it was lost
@@ -82,6 +84,8 @@ def deal(
         game.fails[:] = 0
         game.steals = 0
         game.hen_steals = 0
+        game.leader = NOTHING
+        game.lead_changes = 0
         if book.specialists:
             game.since[:] = 0
             game.gained[:] = 0
