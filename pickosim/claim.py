@@ -134,14 +134,14 @@ def raven_robs(book: Rulebook, game: Game, seat: int, tile: int) -> bool:
 
 @inlined
 def _has_choice(
-    book: Rulebook, game: Game, seat: int, tiles: int, picky: bool, choosy: bool
+    book: Rulebook, game: Game, seat: int, tiles: int, picky: bool, choosy: bool, robbing: bool
 ) -> bool:
     """Whether a turn that may claim these tiles leaves the player anything to choose."""
     if picky and tiles & (tiles - 1):
         return True
     tile = highest(tiles)
     second = choosy and not book.keep_new and brings_second(book, game, seat, tile)
-    return second or raven_robs(book, game, seat, tile)
+    return second or (robbing and raven_robs(book, game, seat, tile))
 
 
 @inlined
@@ -238,20 +238,21 @@ def settle_clear(
     rows: NDArray[np.int32],
     picky: bool,
     choosy: bool,
+    robbing: bool,
     open_rows: NDArray[np.int32],
     log: Log,
 ) -> int:
     """Settle the turn wherever the player has nothing to choose, which is almost everywhere.
 
     A player who is not `picky` takes the highest claim, one who is not `choosy` keeps the newer of two
-    specialists. The other games are written to `open_rows`; returns their number.
+    specialists, one who is not `robbing` takes a bratworm from the richest. The other games are written to `open_rows`; returns their number.
     """
     book = books[0]
     found = 0
     for row in rows:
         game, hand = table[row], hands[row]
         tiles = legal_claims(book, game, hand, seat)
-        if tiles and _has_choice(book, game, seat, tiles, picky, choosy):
+        if tiles and _has_choice(book, game, seat, tiles, picky, choosy, robbing):
             open_rows[found] = row
             found += 1
         else:

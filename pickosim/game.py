@@ -25,7 +25,8 @@ from pickosim.claim import (
 from pickosim.dice import rolls
 from pickosim.log import Log, new_log, with_room
 from pickosim.match import Match
-from pickosim.strategy import Strategy
+from pickosim.rulebook import NOTHING
+from pickosim.strategy import own_methods
 from pickosim.table import TABLE, Table, deal, first_fault
 from pickosim.tally import Tally, end_turns, follow_leads, new_tally, record
 from pickosim.turn import (
@@ -40,7 +41,7 @@ from pickosim.turn import (
     set_aside,
     take_golden_die,
 )
-from pickosim.view import Turn
+from pickosim.view import METHODS, Turn
 
 BATCH = 16384
 """Games played side by side: large enough that a step's fixed cost is small, small enough for the cache."""
@@ -91,6 +92,8 @@ class Batch:
         self.keep_new = bool(self.books["keep_new"][0])
         self.asked = np.zeros(size, np.int32)
         self.notes: dict[str, Any] = {}
+        # Who leaves a choice to the defaults need not be asked, unless somebody listens.
+        self.asks = [own_methods(bot) if overhear is None else METHODS for bot in match.strategies]
 
     @property
     def bytes_per_game(self) -> float:
@@ -133,8 +136,10 @@ class Batch:
         golden = begin(self.books, self.table, self.hands, seat, rows, self.asked)
         if golden:
             asked = self.asked[:golden]
-            answers = self._ask("use_golden_die", seat, asked)
-            take_golden_die(self.table, self.hands, seat, asked, answers)
+            use = np.ones(golden, np.bool_)
+            if "use_golden_die" in self.asks[seat]:
+                use = self._ask("use_golden_die", seat, asked)
+            take_golden_die(self.table, self.hands, seat, asked, use)
         self._roll(seat, rows.copy())
         self._settle(seat, rows)
         if self.check:
@@ -144,8 +149,11 @@ class Batch:
     def _roll(self, seat: int, rolling: NDArray[np.int32]) -> None:
         """Roll and set aside until the turn has ended in every game."""
         books, rolls, table, hands, log = self.books, self.rolls, self.table, self.hands, self.log
+        rerolls, robs = "reroll" in self.asks[seat], "rob" in self.asks[seat]
         while True:
-            left, weasels = roll_all(books, rolls, table, hands, rolling, self.asked, log)
+            left, weasels = roll_all(
+                books, rolls, table, hands, seat, rolling, rerolls, self.asked, log
+            )
             rolling = rolling[:left]
             if weasels:
                 asked = self.asked[:weasels]
@@ -157,7 +165,7 @@ class Batch:
                 return
             faces = self._ask("pick", seat, rolling)
             left, robbers = set_aside(
-                books, rolls, table, hands, seat, rolling, faces, self.asked, log
+                books, rolls, table, hands, seat, rolling, faces, robs, self.asked, log
             )
             if robbers:
                 asked = self.asked[:robbers]
@@ -173,12 +181,10 @@ class Batch:
     def _settle(self, seat: int, rows: NDArray[np.int32]) -> None:
         """Claim or fail, after every choice that the player has in it."""
         books, table, hands = self.books, self.table, self.hands
-        # Who leaves these two to the defaults need not be asked.
-        kind = type(self.match.strategies[seat])
-        picky = kind.claim is not Strategy.claim
-        choosy = kind.keep_new_specialist is not Strategy.keep_new_specialist
+        asks = self.asks[seat]
+        picky, choosy, robbing = "claim" in asks, "keep_new_specialist" in asks, "rob" in asks
         unsettled = settle_clear(
-            books, table, hands, seat, rows, picky, choosy, self.asked, self.log
+            books, table, hands, seat, rows, picky, choosy, robbing, self.asked, self.log
         )
         if not unsettled:
             return
@@ -186,16 +192,16 @@ class Batch:
         options = claims_now(books, table, hands, seat, rows)
         tiles = highest_of(options)
         asked = options & (options - 1) != 0
-        if asked.any():
+        if picky and asked.any():
             chosen = self._ask("claim", seat, rows[asked])
             tiles[asked] = np.searchsorted(self.values, chosen)
         keep_new = np.ones(len(rows), np.bool_)
         asked = find_second(books, table, seat, rows, tiles)
-        if asked.any() and not self.keep_new:
+        if choosy and not self.keep_new and asked.any():
             keep_new[asked] = self._ask("keep_new_specialist", seat, rows[asked], tiles[asked])
-        robbed = np.zeros(len(rows), np.int64)
+        robbed = np.full(len(rows), NOTHING)
         asked = find_robbing(books, table, seat, rows, tiles)
-        if asked.any():
+        if robbing and asked.any():
             robbed[asked] = self._ask_whom_to_rob(seat, rows[asked], tiles[asked])
         settle_chosen(books, table, hands, seat, rows, tiles, keep_new, robbed, self.log)
 

@@ -223,31 +223,32 @@ def can_be_robbed(game: Game, seat: int, rival: int) -> bool:
 
 @called
 def bratworm_sources(book: Rulebook, game: Game, seat: int) -> tuple[int, int]:
-    """Where a bratworm can come from: how many sources there are, and the first of them.
+    """Where a bratworm can come from: how many sources there are, and the richest of them.
 
-    The supply (NOTHING) as long as it lasts, then the rivals that can be robbed, in order of play.
+    The supply (NOTHING) as long as it lasts, then the rivals that can be robbed; of equally rich ones
+    the one who plays soonest.
     """
     if game.supply > 0:
         return 1, NOTHING
-    found, first = 0, NOTHING
+    found, richest = 0, NOTHING
     for step in range(1, book.players):
         rival = (seat + step) % book.players
         if can_be_robbed(game, seat, rival):
-            if found == 0:
-                first = rival
+            if found == 0 or game.bratworms[rival] > game.bratworms[richest]:
+                richest = rival
             found += 1
-    return found, first
+    return found, richest
 
 
 @called
 def earn_bratworm(book: Rulebook, game: Game, seat: int, victim: int, why: int, log: Log) -> bool:
-    """The player gets a bratworm: from the supply, else from the only rival who can be robbed, or
-    of several from `victim`. False if there is none to be had.
+    """The player gets a bratworm: from the supply, else from a rival who can be robbed, of several
+    from `victim`, or from the richest if that is NOTHING. False if there is none to be had.
     """
     found, source = bratworm_sources(book, game, seat)
     if found == 0:
         return False
-    if found > 1:
+    if found > 1 and victim != NOTHING:
         source = victim
     note(log, game, BRATWORM, source, why)
     if source == NOTHING:

@@ -22,7 +22,7 @@ from pickosim.dice import (
     draw_golden_face,
     draw_roll,
 )
-from pickosim.kernels import inlined, kernel, whole
+from pickosim.kernels import called, inlined, kernel, whole
 from pickosim.log import DOUBLE_ONE, REROLL, ROLL, SET_ASIDE, STOP, Log, note
 from pickosim.rulebook import CANNED_WORM, GOLDEN_DIE, NOTHING, WEASEL, Books, Rulebook
 from pickosim.table import Game, Table, bratworm_sources, earn_bratworm
@@ -124,27 +124,43 @@ def roll_all(
     rolls: Rolls,
     table: Table,
     hands: Hands,
+    seat: int,
     rolling: NDArray[np.int32],
+    asking: bool,
     weasels: NDArray[np.int32],
     log: Log,
 ) -> tuple[int, int]:
     """Every player still rolling rolls; a roll without a new face ends the turn.
 
-    Games whose weasel can be used on this roll stay, and are written to `weasels`. Returns how many
-    still roll, and how many of them have the weasel.
+    A player who is not asked uses the weasel on such a roll, if the rules allow. Of one who is, the
+    games whose weasel can be used on this roll stay, and are written to `weasels`. Returns how many
+    still roll, and how many of them are asked.
     """
     book = books[0]
     kept, found = 0, 0
     for row in rolling:
         hand = hands[row]
         _roll_dice(book, rolls, table[row], hand, log)
-        may_reroll = hand.weasel and (book.weasel_rescues_bust or not is_bust(hand))
-        if may_reroll:
-            weasels[found] = row
-            found += 1
+        asked = False
+        if hand.weasel and (book.weasel_rescues_bust or not is_bust(hand)):
+            asked = asking
+            if asking:
+                weasels[found] = row
+                found += 1
+            elif is_bust(hand):
+                _use_weasel(book, rolls, table[row], hand, seat, log)
         rolling[kept] = row
-        kept += may_reroll or not is_bust(hand)
+        kept += asked or not is_bust(hand)
     return kept, found
+
+
+@called
+def _use_weasel(book: Rulebook, rolls: Rolls, game: Game, hand: Hand, seat: int, log: Log) -> None:
+    """The weasel: roll those same dice again; the new roll counts."""
+    note(log, game, REROLL)
+    hand.weasel = 0
+    game.used[WEASEL, seat] += 1
+    _roll_dice(book, rolls, game, hand, log)
 
 
 @kernel
@@ -158,15 +174,10 @@ def reroll(
     answers: NDArray[np.bool_],
     log: Log,
 ) -> None:
-    """The weasel: roll those same dice again; the new roll counts."""
-    book = books[0]
+    """The player uses the weasel where it says so."""
     for k in range(len(asked)):
         if answers[k]:
-            game, hand = table[asked[k]], hands[asked[k]]
-            note(log, game, REROLL)
-            hand.weasel = 0
-            game.used[WEASEL, seat] += 1
-            _roll_dice(book, rolls, game, hand, log)
+            _use_weasel(books[0], rolls, table[asked[k]], hands[asked[k]], seat, log)
 
 
 @kernel
@@ -204,13 +215,14 @@ def set_aside(
     seat: int,
     rolling: NDArray[np.int32],
     faces: NDArray[np.int64],
+    asking: bool,
     asked: NDArray[np.int32],
     log: Log,
 ) -> tuple[int, int]:
     """Put all dice of the chosen face aside; two or more 1s earn a bratworm at once.
 
-    Games in which the player has to say whom it takes that bratworm from are written to `asked`.
-    Returns how many still roll (the turn stops by itself in the others), and how many are asked.
+    Games in which the player has to say whom it takes that bratworm from are written to `asked`; one
+    who is not asked takes it from the richest. Returns how many still roll (the turn stops by itself in the others), and how many are asked.
     """
     book = books[0]
     kept, found = 0, 0
@@ -228,7 +240,7 @@ def set_aside(
         note(log, game, SET_ASIDE, face, dice, hand.points)
         if book.bratworms and face == 1 and dice >= 2:
             sources, _ = bratworm_sources(book, game, seat)
-            if sources > 1:
+            if asking and sources > 1:
                 asked[found] = row
                 found += 1
             else:
