@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pickosim.ask import ask
+from pickosim.ask import ask, illegal
 from pickosim.claim import (
     claims_now,
     find_robbing,
@@ -32,6 +32,7 @@ from pickosim.tally import Tally, end_turns, follow_leads, new_tally, record
 from pickosim.turn import (
     HAND,
     Hands,
+    as_faces,
     begin,
     drop_busts,
     drop_stopped,
@@ -91,6 +92,7 @@ class Batch:
         self.tally = new_tally(self.books, games)
         self.keep_new = bool(self.books["keep_new"][0])
         self.asked = np.zeros(size, np.int32)
+        self.claimable = np.zeros(size, np.bool_)
         self.notes: dict[str, Any] = {}
         # Who leaves a choice to the defaults need not be asked, unless somebody listens.
         self.asks = [own_methods(bot) if overhear is None else METHODS for bot in match.strategies]
@@ -99,7 +101,8 @@ class Batch:
     def bytes_per_game(self) -> float:
         """Memory that a running game takes: its rows of the table and hands, and of the buffers."""
         index = 4 * self.asked.itemsize  # asked, rows, rolling, free
-        return float(self.table.itemsize + self.hands.itemsize + index)
+        buffers = index + self.claimable.itemsize
+        return float(self.table.itemsize + self.hands.itemsize + buffers)
 
     def play(self) -> Tally:
         """Play all games to their end."""
@@ -149,7 +152,7 @@ class Batch:
     def _roll(self, seat: int, rolling: NDArray[np.int32]) -> None:
         """Roll and set aside until the turn has ended in every game."""
         books, rolls, table, hands, log = self.books, self.rolls, self.table, self.hands, self.log
-        rerolls, robs = "reroll" in self.asks[seat], "rob" in self.asks[seat]
+        rerolls = "reroll" in self.asks[seat]
         while True:
             left, weasels = roll_all(
                 books, rolls, table, hands, seat, rolling, rerolls, self.asked, log
@@ -163,20 +166,40 @@ class Batch:
                 rolling = rolling[: drop_busts(hands, rolling)]
             if len(rolling) == 0:
                 return
-            faces = self._ask("pick", seat, rolling)
-            left, robbers = set_aside(
-                books, rolls, table, hands, seat, rolling, faces, robs, self.asked, log
-            )
+            left, robbers = self._pick(seat, rolling)
             if robbers:
                 asked = self.asked[:robbers]
                 rob(books, table, seat, asked, self._ask_whom_to_rob(seat, asked), log)
             rolling = rolling[:left]
             if len(rolling) == 0:
                 return
-            stops = self._ask("stop", seat, rolling)
+            stops = self._answers(
+                self._turn("stop", seat, rolling)._knowing(self.claimable[: len(rolling)])
+            )
             rolling = rolling[: drop_stopped(rolling, stops)]
             if len(rolling) == 0:
                 return
+
+    def _pick(self, seat: int, rolling: NDArray[np.int32]) -> tuple[int, int]:
+        """Set a face aside; how many games still roll, and in how many somebody is to be robbed."""
+        turn = self._turn("pick", seat, rolling)
+        answers = self._answers(turn)
+        left, robbers, illegal_place = set_aside(
+            self.books,
+            self.rolls,
+            self.table,
+            self.hands,
+            seat,
+            rolling,
+            answers if answers.dtype == np.uint8 else as_faces(answers),
+            self.claimable,
+            "rob" in self.asks[seat],
+            self.asked,
+            self.log,
+        )
+        if illegal_place >= 0:
+            raise illegal(self.match, turn, "pick", answers, illegal_place)
+        return left, robbers
 
     def _settle(self, seat: int, rows: NDArray[np.int32]) -> None:
         """Claim or fail, after every choice that the player has in it."""
@@ -189,7 +212,7 @@ class Batch:
         if not unsettled:
             return
         rows = self.asked[:unsettled]
-        options = claims_now(books, table, hands, seat, rows)
+        options = claims_now(books, hands, rows)
         tiles = highest_of(options)
         asked = options & (options - 1) != 0
         if picky and asked.any():
@@ -212,7 +235,17 @@ class Batch:
         rows: NDArray[np.int32],
         claimed: NDArray[np.int64] | None = None,
     ) -> NDArray[Any]:
-        turn = Turn(
+        return self._answers(self._turn(method, seat, rows, claimed))
+
+    def _turn(
+        self,
+        method: str,
+        seat: int,
+        rows: NDArray[np.int32],
+        claimed: NDArray[np.int64] | None = None,
+    ) -> Turn:
+        """What the player sees when it is asked."""
+        return Turn(
             self.match.rules,
             self.books,
             self.table,
@@ -223,7 +256,9 @@ class Batch:
             self.notes,
             claimed,
         )
-        answers = ask(self.match, turn, method)
+
+    def _answers(self, turn: Turn) -> NDArray[Any]:
+        answers = ask(self.match, turn, turn.question)
         if self.overhear is not None:
             self.overhear(turn)
         return answers

@@ -127,6 +127,16 @@ def on_grill(game: Game, tile: int) -> bool:
 
 
 @inlined
+def stealable(book: Rulebook, game: Game, seat: int) -> int:
+    """The set of tiles on top of rivals' stacks that can be stolen."""
+    tops = 0
+    for rival in range(book.players):
+        # An empty stack, NOTHING, comes to a bit above those of all tiles.
+        tops |= (rival != seat) << (whole(game.top[rival]) & (SEATS - 1))
+    return tops & (book.grill & ~book.exact_only)
+
+
+@inlined
 def specialist_on(game: Game, tile: int) -> int:
     """The specialist that stands on a tile, or NOTHING."""
     for specialist in range(len(game.place)):
