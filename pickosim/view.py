@@ -25,6 +25,8 @@ BoolArray = NDArray[np.bool_]
 FloatArray = NDArray[np.float64]
 Array = TypeVar("Array", bound=NDArray[Any])
 
+_LOWEST_SCORE = int(np.iinfo(np.int16).min)
+
 METHODS = ("use_golden_die", "reroll", "pick", "rob", "stop", "claim", "keep_new_specialist")
 """What a strategy is asked, in the order of a turn."""
 
@@ -311,9 +313,9 @@ class Turn:
         scores = np.asarray(scores)
         if scores.shape != (len(self), FACES + 1):
             raise ValueError(f"scores are ({len(self)}, {FACES + 1}), not {scores.shape}")
-        if scores.dtype != np.int16:  # as `counts` has it; the kernel knows that and floats
-            scores = scores.astype(np.float64)
-        return _best(self._hands, self._rows, np.asfortranarray(scores))
+        if scores.dtype == np.int16:  # as `counts` has it
+            return _best_whole(self._hands, self._rows, np.asfortranarray(scores))
+        return _best(self._hands, self._rows, np.asfortranarray(scores, np.float64))
 
     def look_up(self, table: Array) -> Array:
         """(n,): entries of a table by roll and set of faces set aside, the fastest way to decide.
@@ -480,7 +482,23 @@ def _random(
 
 
 @kernel
-def _best(hands: Hands, rows: NDArray[np.int32], scores: NDArray[Any]) -> NDArray[np.int16]:
+def _best_whole(
+    hands: Hands, rows: NDArray[np.int32], scores: NDArray[np.int16]
+) -> NDArray[np.int16]:
+    best = np.empty(len(rows), np.int16)
+    for k in range(len(rows)):
+        new, highest = whole(hands[rows[k]].new), 0
+        # Score and face as one number, and no branch: which is the best cannot be predicted.
+        for face in range(1, FACES + 1):
+            legal = (new >> (face - 1)) & 1
+            rank = (whole(scores[k, face]) - _LOWEST_SCORE) << 3 | face
+            highest = max(highest, rank * legal)
+        best[k] = highest & 7
+    return best
+
+
+@kernel
+def _best(hands: Hands, rows: NDArray[np.int32], scores: FloatArray) -> NDArray[np.int16]:
     best = np.zeros(len(rows), np.int16)
     for k in range(len(rows)):
         new = whole(hands[rows[k]].new)
