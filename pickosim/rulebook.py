@@ -32,7 +32,7 @@ BOOK = np.dtype(
     [
         ("players", np.int64),
         ("dice", np.int64),
-        ("first_roll", np.int64, (MOST_DICE + 2,)),  # of n white dice, as rolls are numbered
+        ("first_roll", np.uint32, (MOST_DICE + 2,)),  # of n white dice, as rolls are numbered
         ("tiles", np.int64),  # how many there are
         ("values", np.uint8, (MOST_TILES,)),  # of each tile
         ("worms", np.uint8, (MOST_TILES,)),  # on each tile

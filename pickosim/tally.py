@@ -107,6 +107,7 @@ def record(
 ) -> None:
     """Write the results of the games in `rows`; game `first_game` to the tally's first entry."""
     book = books[0]
+    standings = np.zeros(book.players, np.int64)
     for row in rows:
         game = table[row]
         to = game.game - first_game
@@ -120,11 +121,13 @@ def record(
         tally.finished[to] = game.grill == 0
         tally.lead_changes[to] = game.lead_changes
         for seat in range(book.players):
+            standings[seat] = _standing(book, game, seat)
+        for seat in range(book.players):
             tally.score[to, seat] = score_of(book, game, seat)
             tally.worms[to, seat] = game.worms[seat]
             tally.tiles[to, seat] = game.tiles[seat]
             tally.bratworms[to, seat] = game.bratworms[seat]
-            tally.rank[to, seat] = _rank(book, game, seat)
+            tally.rank[to, seat] = _rank(standings, seat)
         if book.specialists:
             _close_careers(game)
             for specialist in range(len(game.place)):
@@ -147,10 +150,11 @@ def _size(tiles: int) -> int:
 
 
 @inlined
-def _rank(book: Rulebook, game: Game, seat: int) -> int:
-    own, rank = _standing(book, game, seat), 1
-    for rival in range(book.players):
-        rank += _standing(book, game, rival) > own
+def _rank(standings: NDArray[np.int64], seat: int) -> int:
+    """1 + the number of players who are strictly better."""
+    rank = 1
+    for standing in standings:
+        rank += standing > standings[seat]
     return rank
 
 

@@ -242,7 +242,7 @@ def set_aside(
     kept, found = 0, 0
     for k in range(len(rolling)):
         row, face = rolling[k], whole(faces[k])
-        game, hand = table[row], hands[row]
+        hand = hands[row]
         if not _is_legal(hand, face):
             return kept, found, k
         dice = whole(rolls[hand.roll].counts[face])
@@ -251,17 +251,18 @@ def set_aside(
         hand.white -= dice - golden
         hand.aside |= 1 << (face - 1)
         hand.points += dice * POINTS[face]
-        note(log, game, SET_ASIDE, face, dice, hand.points)
+        claims, rolls_on = can_claim(book, hand), not is_forced(hand)
+        note(log, table[row], SET_ASIDE, face, dice, hand.points)
         if book.bratworms and face == 1 and dice >= 2:
-            sources, _ = bratworm_sources(book, game, seat)
+            sources, _ = bratworm_sources(book, table[row], seat)
             if asking and sources > 1:
                 asked[found] = row
                 found += 1
             else:
-                earn_bratworm(book, game, seat, NOTHING, DOUBLE_ONE, log)
+                earn_bratworm(book, table[row], seat, NOTHING, DOUBLE_ONE, log)
         rolling[kept] = row
-        claimable[kept] = can_claim(book, hand)
-        kept += not is_forced(hand)
+        claimable[kept] = claims
+        kept += rolls_on
     return kept, found, -1
 
 

@@ -320,8 +320,8 @@ class Turn:
     def look_up(self, table: Array) -> Array:
         """(n,): entries of a table by roll and set of faces set aside, the fastest way to decide.
 
-        `table` is (R, 64); see `pickosim.dice.rolls` for the numbers of rolls. Face f is bit f - 1 of
-        the set.
+        `table` is (R, 64), best stored column by column; see `pickosim.dice.rolls` for the numbers of
+        rolls. Face f is bit f - 1 of the set.
         """
         self._asked_in("pick", "reroll")
         wanted = (len(rolls(self.rules.dice + 1)), ALL_FACES + 1)
