@@ -39,28 +39,28 @@ def victim_of(book: Rulebook, game: Game, seat: int, tile: int) -> int:
 
 
 @inlined
-def claims(book: Rulebook, game: Game, seat: int, total: int) -> int:
-    """The set of tiles that a total, with its worm, may claim (a rival's top tile by stealing).
+def claims(book: Rulebook, grill: int, loot: int, total: int) -> int:
+    """The set of tiles that a total, with its worm, may claim from the grill and the stealable ones.
 
     Where a tile lies says how it is claimed, so a set of tiles says everything.
     """
-    grill, exact = whole(game.grill), book.exact[total]
+    exact = book.exact[total]
     lower = grill & book.lower[total]
     if lower and not book.any_lower:
         lower = 1 << highest(lower)
     if grill & exact:
         return exact | (lower if book.any_lower else 0)
-    if victim_of(book, game, seat, book.loot[total]) >= 0:
+    if loot & exact:
         return exact | (lower if book.may_steal else 0)
     return lower
 
 
 @inlined
-def legal_claims(book: Rulebook, game: Game, hand: Hand, seat: int) -> int:
+def legal_claims(book: Rulebook, hand: Hand) -> int:
     """The set of tiles that the turn may claim if it ends as it stands; empty for a fail."""
     if is_bust(hand) or not has_worm(hand):
         return 0
-    return claims(book, game, seat, total(hand))
+    return claims(book, whole(hand.grill), whole(hand.loot), total(hand))
 
 
 @inlined
@@ -72,38 +72,12 @@ def fail_reason(hand: Hand) -> int:
 
 
 @kernel
-def claims_now(
-    books: Books, table: Table, hands: Hands, seat: int, rows: NDArray[np.int32]
-) -> NDArray[np.uint32]:
+def claims_now(books: Books, hands: Hands, rows: NDArray[np.int32]) -> NDArray[np.uint32]:
     """(len(rows),): for each of these games, the set of tiles that a stop could claim now."""
-    book = books[0]
     tiles = np.zeros(len(rows), np.uint32)
     for k in range(len(rows)):
-        tiles[k] = legal_claims(book, table[rows[k]], hands[rows[k]], seat)
+        tiles[k] = legal_claims(books[0], hands[rows[k]])
     return tiles
-
-
-@inlined
-def can_claim(book: Rulebook, game: Game, seat: int, total: int) -> bool:
-    """Whether there is any tile that a total, with its worm, may claim."""
-    reach, loot = book.exact[total] | book.lower[total], book.loot[total]
-    found = whole(game.grill) & reach != 0
-    for rival in range(book.players):
-        found |= (game.top[rival] == loot) & (rival != seat)
-    return found
-
-
-@kernel
-def can_claim_now(
-    books: Books, table: Table, hands: Hands, seat: int, rows: NDArray[np.int32]
-) -> NDArray[np.bool_]:
-    """(len(rows),): for each of these games, whether a stop could claim anything now."""
-    book = books[0]
-    found = np.empty(len(rows), np.bool_)
-    for k in range(len(rows)):
-        hand = hands[rows[k]]
-        found[k] = has_worm(hand) & can_claim(book, table[rows[k]], seat, total(hand))
-    return found
 
 
 @inlined
@@ -134,14 +108,14 @@ def raven_robs(book: Rulebook, game: Game, seat: int, tile: int) -> bool:
 
 @inlined
 def _has_choice(
-    book: Rulebook, game: Game, seat: int, tiles: int, picky: bool, choosy: bool
+    book: Rulebook, game: Game, seat: int, tiles: int, picky: bool, choosy: bool, robbing: bool
 ) -> bool:
     """Whether a turn that may claim these tiles leaves the player anything to choose."""
     if picky and tiles & (tiles - 1):
         return True
     tile = highest(tiles)
     second = choosy and not book.keep_new and brings_second(book, game, seat, tile)
-    return second or raven_robs(book, game, seat, tile)
+    return second or (robbing and raven_robs(book, game, seat, tile))
 
 
 @inlined
@@ -238,20 +212,21 @@ def settle_clear(
     rows: NDArray[np.int32],
     picky: bool,
     choosy: bool,
+    robbing: bool,
     open_rows: NDArray[np.int32],
     log: Log,
 ) -> int:
     """Settle the turn wherever the player has nothing to choose, which is almost everywhere.
 
     A player who is not `picky` takes the highest claim, one who is not `choosy` keeps the newer of two
-    specialists. The other games are written to `open_rows`; returns their number.
+    specialists, one who is not `robbing` takes a bratworm from the richest. The other games are written to `open_rows`; returns their number.
     """
     book = books[0]
     found = 0
     for row in rows:
         game, hand = table[row], hands[row]
-        tiles = legal_claims(book, game, hand, seat)
-        if tiles and _has_choice(book, game, seat, tiles, picky, choosy):
+        tiles = legal_claims(book, hand)
+        if tiles and _has_choice(book, game, seat, tiles, picky, choosy, robbing):
             open_rows[found] = row
             found += 1
         else:

@@ -145,7 +145,7 @@ def unit(number: np.uint64) -> float:
 
 @inlined
 def draw_roll(
-    rolls: Rolls, first: NDArray[np.int64], dice: int, turn_key: np.uint64, roll: int
+    rolls: Rolls, first: NDArray[np.uint32], dice: int, turn_key: np.uint64, roll: int
 ) -> int:
     """The roll of `dice` white dice at address `roll` of the turn; `first` is by number of dice."""
     number = below(turn_key, np.uint64(roll))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pickosim.ask import ask
+from pickosim.ask import ask, illegal
 from pickosim.claim import (
     claims_now,
     find_robbing,
@@ -25,12 +25,14 @@ from pickosim.claim import (
 from pickosim.dice import rolls
 from pickosim.log import Log, new_log, with_room
 from pickosim.match import Match
-from pickosim.strategy import Strategy
+from pickosim.rulebook import NOTHING
+from pickosim.strategy import own_methods
 from pickosim.table import TABLE, Table, deal, first_fault
-from pickosim.tally import Tally, end_turns, new_tally, record
+from pickosim.tally import Tally, end_turns, follow_leads, new_tally, record
 from pickosim.turn import (
     HAND,
     Hands,
+    as_faces,
     begin,
     drop_busts,
     drop_stopped,
@@ -40,22 +42,25 @@ from pickosim.turn import (
     set_aside,
     take_golden_die,
 )
-from pickosim.view import Turn
+from pickosim.view import METHODS, Turn
 
 BATCH = 16384
 """Games played side by side: large enough that a step's fixed cost is small, small enough for the cache."""
 
 
-def play_games(match: Match, first: int, games: int, *, batch: int = BATCH) -> Tally:
-    """Play games `first` to `first + games - 1` of a match."""
-    return Batch(match, first, games, batch=batch).play()
+def play_games(
+    match: Match, first: int, games: int, *, batch: int = BATCH, follow_lead: bool = False
+) -> Tally:
+    """Play games `first` to `first + games - 1` of a match; `follow_lead` counts lead changes."""
+    return Batch(match, first, games, batch=batch, follow_lead=follow_lead).play()
 
 
 class Batch:
     """Games side by side, and the buffers they are played in.
 
     With a log that has room, every event is written down. With `check`, every turn is followed by
-    the test that nothing is in two places or none. `overhear` is told every question after its answer.
+    the test that nothing is in two places or none; with `follow_lead`, lead changes are counted.
+    `overhear` is told every question after its answer.
     """
 
     def __init__(
@@ -67,6 +72,7 @@ class Batch:
         batch: int = BATCH,
         log: Log | None = None,
         check: bool = False,
+        follow_lead: bool = False,
         overhear: Callable[[Turn], None] | None = None,
     ) -> None:
         size = max(1, min(batch, games))
@@ -78,6 +84,7 @@ class Batch:
         self.games = games
         self.log = new_log() if log is None else log
         self.check = check
+        self.follow_lead = follow_lead
         self.overhear = overhear
         self.rolls = rolls(match.rules.dice + 1)
         self.table: Table = np.zeros(size, TABLE)
@@ -85,13 +92,17 @@ class Batch:
         self.tally = new_tally(self.books, games)
         self.keep_new = bool(self.books["keep_new"][0])
         self.asked = np.zeros(size, np.int32)
+        self.claimable = np.zeros(size, np.bool_)
         self.notes: dict[str, Any] = {}
+        # Who leaves a choice to the defaults need not be asked, unless somebody listens.
+        self.asks = [own_methods(bot) if overhear is None else METHODS for bot in match.strategies]
 
     @property
     def bytes_per_game(self) -> float:
         """Memory that a running game takes: its rows of the table and hands, and of the buffers."""
         index = 4 * self.asked.itemsize  # asked, rows, rolling, free
-        return float(self.table.itemsize + self.hands.itemsize + index)
+        buffers = index + self.claimable.itemsize
+        return float(self.table.itemsize + self.hands.itemsize + buffers)
 
     def play(self) -> Tally:
         """Play all games to their end."""
@@ -113,6 +124,8 @@ class Batch:
                     break
                 self.log = with_room(self.log, running)
                 self.play_turn(seat, rows[:running])
+                if self.follow_lead:
+                    follow_leads(self.books, self.table, rows[:running])
                 left = end_turns(self.books, self.table, rows[:running], free[freed:])
                 over = free[freed : freed + running - left]
                 if len(over):
@@ -126,8 +139,10 @@ class Batch:
         golden = begin(self.books, self.table, self.hands, seat, rows, self.asked)
         if golden:
             asked = self.asked[:golden]
-            answers = self._ask("use_golden_die", seat, asked)
-            take_golden_die(self.table, self.hands, seat, asked, answers)
+            use = np.ones(golden, np.bool_)
+            if "use_golden_die" in self.asks[seat]:
+                use = self._ask("use_golden_die", seat, asked)
+            take_golden_die(self.table, self.hands, seat, asked, use)
         self._roll(seat, rows.copy())
         self._settle(seat, rows)
         if self.check:
@@ -137,8 +152,11 @@ class Batch:
     def _roll(self, seat: int, rolling: NDArray[np.int32]) -> None:
         """Roll and set aside until the turn has ended in every game."""
         books, rolls, table, hands, log = self.books, self.rolls, self.table, self.hands, self.log
+        rerolls = "reroll" in self.asks[seat]
         while True:
-            left, weasels = roll_all(books, rolls, table, hands, rolling, self.asked, log)
+            left, weasels = roll_all(
+                books, rolls, table, hands, seat, rolling, rerolls, self.asked, log
+            )
             rolling = rolling[:left]
             if weasels:
                 asked = self.asked[:weasels]
@@ -148,47 +166,65 @@ class Batch:
                 rolling = rolling[: drop_busts(hands, rolling)]
             if len(rolling) == 0:
                 return
-            faces = self._ask("pick", seat, rolling)
-            left, robbers = set_aside(
-                books, rolls, table, hands, seat, rolling, faces, self.asked, log
-            )
+            left, robbers = self._pick(seat, rolling)
             if robbers:
                 asked = self.asked[:robbers]
                 rob(books, table, seat, asked, self._ask_whom_to_rob(seat, asked), log)
             rolling = rolling[:left]
             if len(rolling) == 0:
                 return
-            stops = self._ask("stop", seat, rolling)
+            stops = self._answers(
+                self._turn("stop", seat, rolling)._knowing(self.claimable[: len(rolling)])
+            )
             rolling = rolling[: drop_stopped(rolling, stops)]
             if len(rolling) == 0:
                 return
 
+    def _pick(self, seat: int, rolling: NDArray[np.int32]) -> tuple[int, int]:
+        """Set a face aside; how many games still roll, and in how many somebody is to be robbed."""
+        turn = self._turn("pick", seat, rolling)
+        answers = self._answers(turn)
+        left, robbers, illegal_place = set_aside(
+            self.books,
+            self.rolls,
+            self.table,
+            self.hands,
+            seat,
+            rolling,
+            answers if answers.dtype == np.uint8 else as_faces(answers),
+            self.claimable,
+            "rob" in self.asks[seat],
+            self.asked,
+            self.log,
+        )
+        if illegal_place >= 0:
+            raise illegal(self.match, turn, "pick", answers, illegal_place)
+        return left, robbers
+
     def _settle(self, seat: int, rows: NDArray[np.int32]) -> None:
         """Claim or fail, after every choice that the player has in it."""
         books, table, hands = self.books, self.table, self.hands
-        # Who leaves these two to the defaults need not be asked.
-        kind = type(self.match.strategies[seat])
-        picky = kind.claim is not Strategy.claim
-        choosy = kind.keep_new_specialist is not Strategy.keep_new_specialist
+        asks = self.asks[seat]
+        picky, choosy, robbing = "claim" in asks, "keep_new_specialist" in asks, "rob" in asks
         unsettled = settle_clear(
-            books, table, hands, seat, rows, picky, choosy, self.asked, self.log
+            books, table, hands, seat, rows, picky, choosy, robbing, self.asked, self.log
         )
         if not unsettled:
             return
         rows = self.asked[:unsettled]
-        options = claims_now(books, table, hands, seat, rows)
+        options = claims_now(books, hands, rows)
         tiles = highest_of(options)
         asked = options & (options - 1) != 0
-        if asked.any():
+        if picky and asked.any():
             chosen = self._ask("claim", seat, rows[asked])
             tiles[asked] = np.searchsorted(self.values, chosen)
         keep_new = np.ones(len(rows), np.bool_)
         asked = find_second(books, table, seat, rows, tiles)
-        if asked.any() and not self.keep_new:
+        if choosy and not self.keep_new and asked.any():
             keep_new[asked] = self._ask("keep_new_specialist", seat, rows[asked], tiles[asked])
-        robbed = np.zeros(len(rows), np.int64)
+        robbed = np.full(len(rows), NOTHING)
         asked = find_robbing(books, table, seat, rows, tiles)
-        if asked.any():
+        if robbing and asked.any():
             robbed[asked] = self._ask_whom_to_rob(seat, rows[asked], tiles[asked])
         settle_chosen(books, table, hands, seat, rows, tiles, keep_new, robbed, self.log)
 
@@ -199,7 +235,17 @@ class Batch:
         rows: NDArray[np.int32],
         claimed: NDArray[np.int64] | None = None,
     ) -> NDArray[Any]:
-        turn = Turn(
+        return self._answers(self._turn(method, seat, rows, claimed))
+
+    def _turn(
+        self,
+        method: str,
+        seat: int,
+        rows: NDArray[np.int32],
+        claimed: NDArray[np.int64] | None = None,
+    ) -> Turn:
+        """What the player sees when it is asked."""
+        return Turn(
             self.match.rules,
             self.books,
             self.table,
@@ -210,7 +256,9 @@ class Batch:
             self.notes,
             claimed,
         )
-        answers = ask(self.match, turn, method)
+
+    def _answers(self, turn: Turn) -> NDArray[Any]:
+        answers = ask(self.match, turn, turn.question)
         if self.overhear is not None:
             self.overhear(turn)
         return answers

@@ -32,7 +32,7 @@ BOOK = np.dtype(
     [
         ("players", np.int64),
         ("dice", np.int64),
-        ("first_roll", np.int64, (MOST_DICE + 2,)),  # of n white dice, as rolls are numbered
+        ("first_roll", np.uint32, (MOST_DICE + 2,)),  # of n white dice, as rolls are numbered
         ("tiles", np.int64),  # how many there are
         ("values", np.uint8, (MOST_TILES,)),  # of each tile
         ("worms", np.uint8, (MOST_TILES,)),  # on each tile
@@ -41,7 +41,7 @@ BOOK = np.dtype(
         # By total:
         ("exact", np.int64, (TOTALS,)),  # the tile of exactly that value, an empty set without it
         ("lower", np.int64, (TOTALS,)),  # tiles of a lower value, the exact-only ones left out
-        ("loot", np.int64, (TOTALS,)),  # number of the tile that can be stolen with it, or -1
+        ("reach", np.int64, (TOTALS,)),  # both: what it can take from the grill
         ("any_lower", np.bool_),
         ("may_steal", np.bool_),
         ("flip_without_return", np.bool_),
@@ -83,14 +83,13 @@ def rulebook(rules: RuleSet, players: int) -> Books:
     book["values"][: len(values)] = values
     book["worms"][: len(values)] = [rules.tiles[value] for value in values]
     book["grill"] = (1 << len(values)) - 1
-    book["loot"] = -1
     for tile, value in enumerate(values):
         book["exact"][value] = 1 << tile
         if value in rules.exact_only:
             book["exact_only"] |= 1 << tile
         else:
             book["lower"][value + 1 :] |= 1 << tile
-            book["loot"][value] = tile
+    book["reach"] = book["exact"] | book["lower"]
     book["any_lower"] = rules.claim == "any-lower"
     book["may_steal"] = rules.steal == "may"
     book["flip_without_return"] = rules.flip_without_return

@@ -33,7 +33,7 @@ from typing import Any, dataclass_transform
 import numpy as np
 from numpy.typing import NDArray
 
-from pickosim.view import BoolArray, IntArray, Turn
+from pickosim.view import METHODS, BoolArray, IntArray, Turn
 
 
 @dataclass_transform()
@@ -86,6 +86,12 @@ class Strategy(ABC):
         By default nothing: most bots cannot say.
         """
         return []
+
+
+def own_methods(strategy: Strategy) -> tuple[str, ...]:
+    """The questions that a bot answers itself; the others it leaves to the defaults."""
+    kind = type(strategy)
+    return tuple(name for name in METHODS if getattr(kind, name) is not getattr(Strategy, name))
 
 
 def bot_name(kind: type[Strategy]) -> str:

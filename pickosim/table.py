@@ -40,6 +40,8 @@ TABLE = np.dtype(
         ("fails", np.uint16, (3,)),  # by reason
         ("steals", np.uint16),  # of tiles
         ("hen_steals", np.uint16),
+        ("leader", np.uint8),  # the last player who led alone, or NOTHING
+        ("lead_changes", np.uint16),
         ("since", np.uint16, (len(SPECIALISTS),)),  # turn in which it came to its holder, or 0
         ("gained", np.uint16, (len(SPECIALISTS), MOST_PLAYERS)),
         ("turns_held", np.uint16, (len(SPECIALISTS), MOST_PLAYERS)),  # up to when it was lost
@@ -82,6 +84,8 @@ def deal(
         game.fails[:] = 0
         game.steals = 0
         game.hen_steals = 0
+        game.leader = NOTHING
+        game.lead_changes = 0
         if book.specialists:
             game.since[:] = 0
             game.gained[:] = 0
@@ -120,6 +124,16 @@ def lowest(tiles: int) -> int:
 def on_grill(game: Game, tile: int) -> bool:
     """Whether a tile lies face up on the grill."""
     return (whole(game.grill) >> tile) & 1 != 0
+
+
+@inlined
+def stealable(book: Rulebook, game: Game, seat: int) -> int:
+    """The set of tiles on top of rivals' stacks that can be stolen."""
+    tops = 0
+    for rival in range(book.players):
+        # An empty stack, NOTHING, comes to a bit above those of all tiles.
+        tops |= (rival != seat) << (whole(game.top[rival]) & (SEATS - 1))
+    return tops & (book.grill & ~book.exact_only)
 
 
 @inlined
@@ -219,31 +233,32 @@ def can_be_robbed(game: Game, seat: int, rival: int) -> bool:
 
 @called
 def bratworm_sources(book: Rulebook, game: Game, seat: int) -> tuple[int, int]:
-    """Where a bratworm can come from: how many sources there are, and the first of them.
+    """Where a bratworm can come from: how many sources there are, and the richest of them.
 
-    The supply (NOTHING) as long as it lasts, then the rivals that can be robbed, in order of play.
+    The supply (NOTHING) as long as it lasts, then the rivals that can be robbed; of equally rich ones
+    the one who plays soonest.
     """
     if game.supply > 0:
         return 1, NOTHING
-    found, first = 0, NOTHING
+    found, richest = 0, NOTHING
     for step in range(1, book.players):
         rival = (seat + step) % book.players
         if can_be_robbed(game, seat, rival):
-            if found == 0:
-                first = rival
+            if found == 0 or game.bratworms[rival] > game.bratworms[richest]:
+                richest = rival
             found += 1
-    return found, first
+    return found, richest
 
 
 @called
 def earn_bratworm(book: Rulebook, game: Game, seat: int, victim: int, why: int, log: Log) -> bool:
-    """The player gets a bratworm: from the supply, else from the only rival who can be robbed, or
-    of several from `victim`. False if there is none to be had.
+    """The player gets a bratworm: from the supply, else from a rival who can be robbed, of several
+    from `victim`, or from the richest if that is NOTHING. False if there is none to be had.
     """
     found, source = bratworm_sources(book, game, seat)
     if found == 0:
         return False
-    if found > 1:
+    if found > 1 and victim != NOTHING:
         source = victim
     note(log, game, BRATWORM, source, why)
     if source == NOTHING:

@@ -31,6 +31,8 @@ class Tally(NamedTuple):
     """(G,)"""
     finished: NDArray[np.bool_]
     """(G,): the grill is empty; False if the turn limit ended the game."""
+    lead_changes: NDArray[np.uint16]
+    """(G,): how often another player than before led alone after a turn; 0 unless it was followed."""
     score: NDArray[np.uint16]
     """(G, P): worms + bratworms + apple."""
     worms: NDArray[np.uint16]
@@ -62,6 +64,7 @@ def new_tally(books: Books, games: int) -> Tally:
         hen_steals=np.zeros(games, np.uint16),
         flips=np.zeros(games, np.uint8),
         finished=np.zeros(games, np.bool_),
+        lead_changes=np.zeros(games, np.uint16),
         score=np.zeros((games, seats), np.uint16),
         worms=np.zeros((games, seats), np.uint16),
         tiles=np.zeros((games, seats), np.uint8),
@@ -104,6 +107,7 @@ def record(
 ) -> None:
     """Write the results of the games in `rows`; game `first_game` to the tally's first entry."""
     book = books[0]
+    standings = np.zeros(book.players, np.int64)
     for row in rows:
         game = table[row]
         to = game.game - first_game
@@ -115,12 +119,15 @@ def record(
         tally.hen_steals[to] = game.hen_steals
         tally.flips[to] = _size(game.flipped)
         tally.finished[to] = game.grill == 0
+        tally.lead_changes[to] = game.lead_changes
+        for seat in range(book.players):
+            standings[seat] = _standing(book, game, seat)
         for seat in range(book.players):
             tally.score[to, seat] = score_of(book, game, seat)
             tally.worms[to, seat] = game.worms[seat]
             tally.tiles[to, seat] = game.tiles[seat]
             tally.bratworms[to, seat] = game.bratworms[seat]
-            tally.rank[to, seat] = _rank(book, game, seat)
+            tally.rank[to, seat] = _rank(standings, seat)
         if book.specialists:
             _close_careers(game)
             for specialist in range(len(game.place)):
@@ -143,10 +150,11 @@ def _size(tiles: int) -> int:
 
 
 @inlined
-def _rank(book: Rulebook, game: Game, seat: int) -> int:
-    own, rank = _standing(book, game, seat), 1
-    for rival in range(book.players):
-        rank += _standing(book, game, rival) > own
+def _rank(standings: NDArray[np.int64], seat: int) -> int:
+    """1 + the number of players who are strictly better."""
+    rank = 1
+    for standing in standings:
+        rank += standing > standings[seat]
     return rank
 
 
@@ -166,6 +174,33 @@ def _note_stacks(book: Rulebook, game: Game, log: Log) -> None:
         while tile != NOTHING:
             note(log, game, STACKED, seat, tile)
             tile = whole(game.under[tile])
+
+
+@inlined
+def _sole_leader(book: Rulebook, game: Game) -> int:
+    """The player with the highest score, or NOTHING if several share it."""
+    leader, best = NOTHING, -1
+    for seat in range(book.players):
+        score = score_of(book, game, seat)
+        if score > best:
+            leader, best = seat, score
+        elif score == best:
+            leader = NOTHING
+    return leader
+
+
+@kernel
+def follow_leads(books: Books, table: Table, rows: NDArray[np.int32]) -> None:
+    """After a turn: count where another player than the last sole leader leads now.
+
+    A tie at the top changes nothing by itself, and the first to lead alone is no change.
+    """
+    for row in rows:
+        game = table[row]
+        leader = _sole_leader(books[0], game)
+        if leader != NOTHING:
+            game.lead_changes += game.leader != NOTHING and game.leader != leader
+            game.leader = leader
 
 
 @kernel

@@ -22,10 +22,10 @@ from pickosim.dice import (
     draw_golden_face,
     draw_roll,
 )
-from pickosim.kernels import inlined, kernel, whole
+from pickosim.kernels import called, inlined, kernel, whole
 from pickosim.log import DOUBLE_ONE, REROLL, ROLL, SET_ASIDE, STOP, Log, note
 from pickosim.rulebook import CANNED_WORM, GOLDEN_DIE, NOTHING, WEASEL, Books, Rulebook
-from pickosim.table import Game, Table, bratworm_sources, earn_bratworm
+from pickosim.table import Game, Table, bratworm_sources, earn_bratworm, stealable
 
 CAN_POINTS = 5
 """The canned worm counts like a die's worm, while no die's worm is set aside."""
@@ -33,6 +33,8 @@ CAN_POINTS = 5
 HAND = np.dtype(
     [
         ("key", np.uint64),  # address of this turn's dice
+        ("grill", np.uint32),  # tiles face up on the grill, all through the turn
+        ("loot", np.uint32),  # tiles that can be stolen
         ("roll", np.uint16),  # number of the last roll, the golden die included
         ("golden_face", np.uint8),  # of the golden die in that roll, 0 if it was not rolled
         ("new", np.uint8),  # set of faces in that roll that were not yet set aside
@@ -74,6 +76,8 @@ def begin(
         game, hand = table[row], hands[row]
         held = game.holds[seat]
         hand.key = below(game.dice_key, np.uint64(game.turn))
+        hand.grill = game.grill
+        hand.loot = stealable(book, game, seat)
         hand.aside = 0
         hand.points = 0
         hand.white = book.dice
@@ -124,27 +128,43 @@ def roll_all(
     rolls: Rolls,
     table: Table,
     hands: Hands,
+    seat: int,
     rolling: NDArray[np.int32],
+    asking: bool,
     weasels: NDArray[np.int32],
     log: Log,
 ) -> tuple[int, int]:
     """Every player still rolling rolls; a roll without a new face ends the turn.
 
-    Games whose weasel can be used on this roll stay, and are written to `weasels`. Returns how many
-    still roll, and how many of them have the weasel.
+    A player who is not asked uses the weasel on such a roll, if the rules allow. Of one who is, the
+    games whose weasel can be used on this roll stay, and are written to `weasels`. Returns how many
+    still roll, and how many of them are asked.
     """
     book = books[0]
     kept, found = 0, 0
     for row in rolling:
         hand = hands[row]
         _roll_dice(book, rolls, table[row], hand, log)
-        may_reroll = hand.weasel and (book.weasel_rescues_bust or not is_bust(hand))
-        if may_reroll:
-            weasels[found] = row
-            found += 1
+        asked = False
+        if hand.weasel and (book.weasel_rescues_bust or not is_bust(hand)):
+            asked = asking
+            if asking:
+                weasels[found] = row
+                found += 1
+            elif is_bust(hand):
+                _use_weasel(book, rolls, table[row], hand, seat, log)
         rolling[kept] = row
-        kept += may_reroll or not is_bust(hand)
+        kept += asked or not is_bust(hand)
     return kept, found
+
+
+@called
+def _use_weasel(book: Rulebook, rolls: Rolls, game: Game, hand: Hand, seat: int, log: Log) -> None:
+    """The weasel: roll those same dice again; the new roll counts."""
+    note(log, game, REROLL)
+    hand.weasel = 0
+    game.used[WEASEL, seat] += 1
+    _roll_dice(book, rolls, game, hand, log)
 
 
 @kernel
@@ -158,15 +178,10 @@ def reroll(
     answers: NDArray[np.bool_],
     log: Log,
 ) -> None:
-    """The weasel: roll those same dice again; the new roll counts."""
-    book = books[0]
+    """The player uses the weasel where it says so."""
     for k in range(len(asked)):
         if answers[k]:
-            game, hand = table[asked[k]], hands[asked[k]]
-            note(log, game, REROLL)
-            hand.weasel = 0
-            game.used[WEASEL, seat] += 1
-            _roll_dice(book, rolls, game, hand, log)
+            _use_weasel(books[0], rolls, table[asked[k]], hands[asked[k]], seat, log)
 
 
 @kernel
@@ -180,13 +195,18 @@ def drop_busts(hands: Hands, rolling: NDArray[np.int32]) -> int:
 
 
 @kernel
-def first_illegal_face(hands: Hands, rolling: NDArray[np.int32], faces: NDArray[np.int64]) -> int:
-    """The first game (by place in `rolling`) whose face is not a new face of its roll, or -1."""
-    for k in range(len(rolling)):
-        new = whole(hands[rolling[k]].new)
-        if not (1 <= faces[k] <= FACES and (new >> (faces[k] - 1)) & 1):
-            return k
-    return -1
+def as_faces(numbers: NDArray[Any]) -> NDArray[np.uint8]:
+    """(len(numbers),): whole numbers of any width as faces; what is none becomes 0."""
+    faces = np.empty(len(numbers), np.uint8)
+    for k in range(len(numbers)):
+        faces[k] = numbers[k] if 1 <= numbers[k] <= FACES else 0
+    return faces
+
+
+@inlined
+def _is_legal(hand: Hand, face: int) -> bool:
+    """Whether a number is a new face of the roll."""
+    return face <= FACES and (whole(hand.new) << 1 >> face) & 1 != 0
 
 
 @inlined
@@ -203,39 +223,47 @@ def set_aside(
     hands: Hands,
     seat: int,
     rolling: NDArray[np.int32],
-    faces: NDArray[np.int64],
+    faces: NDArray[np.uint8],
+    claimable: NDArray[np.bool_],
+    asking: bool,
     asked: NDArray[np.int32],
     log: Log,
-) -> tuple[int, int]:
+) -> tuple[int, int, int]:
     """Put all dice of the chosen face aside; two or more 1s earn a bratworm at once.
 
-    Games in which the player has to say whom it takes that bratworm from are written to `asked`.
-    Returns how many still roll (the turn stops by itself in the others), and how many are asked.
+    Whether a stop could claim anything is written to `claimable`, an entry for each game that still
+    rolls (in the others the turn stops by itself). Games in which the player has to say whom it takes
+    that bratworm from are written to `asked`; one who is not asked takes it from the richest.
+
+    Returns how many still roll, how many are asked, and -1: or, if a face is not legal, the place in
+    `rolling` of the first such game, where everything is then left as it is.
     """
     book = books[0]
     kept, found = 0, 0
     for k in range(len(rolling)):
-        row, face = rolling[k], faces[k]
-        game, hand = table[row], hands[row]
+        row, face = rolling[k], whole(faces[k])
+        hand = hands[row]
+        if not _is_legal(hand, face):
+            return kept, found, k
         dice = whole(rolls[hand.roll].counts[face])
-        if hand.golden_face == face:
-            hand.golden = 0
-            hand.white -= dice - 1
-        else:
-            hand.white -= dice
+        golden = hand.golden_face == face
+        hand.golden -= golden
+        hand.white -= dice - golden
         hand.aside |= 1 << (face - 1)
         hand.points += dice * POINTS[face]
-        note(log, game, SET_ASIDE, face, dice, hand.points)
+        claims, rolls_on = can_claim(book, hand), not is_forced(hand)
+        note(log, table[row], SET_ASIDE, face, dice, hand.points)
         if book.bratworms and face == 1 and dice >= 2:
-            sources, _ = bratworm_sources(book, game, seat)
-            if sources > 1:
+            sources, _ = bratworm_sources(book, table[row], seat)
+            if asking and sources > 1:
                 asked[found] = row
                 found += 1
             else:
-                earn_bratworm(book, game, seat, NOTHING, DOUBLE_ONE, log)
+                earn_bratworm(book, table[row], seat, NOTHING, DOUBLE_ONE, log)
         rolling[kept] = row
-        kept += not is_forced(hand)
-    return kept, found
+        claimable[kept] = claims
+        kept += rolls_on
+    return kept, found, -1
 
 
 @kernel
@@ -269,6 +297,18 @@ def has_worm(hand: Hand) -> bool:
 def total(hand: Hand) -> int:
     """Points set aside, the canned worm included if it counts."""
     return whole(hand.points) + whole(hand.can) * is_canned(hand)
+
+
+@inlined
+def reaches(book: Rulebook, grill: int, loot: int, total: int) -> bool:
+    """Whether a total, with its worm, may claim any tile of the grill, or steal one."""
+    return (grill & book.reach[total]) | (loot & book.exact[total]) != 0
+
+
+@inlined
+def can_claim(book: Rulebook, hand: Hand) -> bool:
+    """Whether a stop could claim anything now; `pickosim.claim` says what."""
+    return has_worm(hand) & reaches(book, whole(hand.grill), whole(hand.loot), total(hand))
 
 
 @kernel

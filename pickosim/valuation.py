@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from pickosim.claim import claims, victim_of
 from pickosim.dice import FACES
-from pickosim.kernels import kernel
+from pickosim.kernels import kernel, whole
 from pickosim.rulebook import RAVEN, SITTING_HEN, WEASEL, Books
 from pickosim.rules import WORM, RuleSet
 from pickosim.solution_cache import Cache
 from pickosim.solver import best_face, should_reroll, should_stop
 from pickosim.strategy import Strategy
-from pickosim.table import Table, on_grill
+from pickosim.table import Table, on_grill, stealable
 from pickosim.turn import CAN_POINTS
 from pickosim.turn_graph import WORTH, Graph, Problem, Rolled, Standing, slots_after, slots_at
 from pickosim.view import BoolArray, FloatArray, IntArray, Turn
@@ -287,8 +287,9 @@ def _payoffs(
     best = np.empty(points + CAN_POINTS)
     for k in range(len(rows)):
         game = table[rows[k]]
+        loot = stealable(book, game, seat)
         for total in range(points + CAN_POINTS):
-            tiles = claims(book, game, seat, total)
+            tiles = claims(book, whole(game.grill), loot, total)
             best[total] = -np.inf if tiles else fail[k]
             tile = 0
             while tiles:

@@ -12,18 +12,20 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pickosim.claim import brought_by, can_claim, can_claim_now, claims_now
+from pickosim.claim import brought_by, claims_now
 from pickosim.dice import ALL_FACES, CHOICE_STREAM, FACES, Rolls, below, rolls, unit
 from pickosim.kernels import kernel, whole
 from pickosim.rulebook import APPLE, NOTHING, SEATS, SITTING_HEN, TOTALS, Books
 from pickosim.rules import RuleSet
 from pickosim.table import Table, can_be_robbed
-from pickosim.turn import Hands, has_worm, total
+from pickosim.turn import Hands, can_claim, has_worm, reaches, total
 
 IntArray = NDArray[np.int16]
 BoolArray = NDArray[np.bool_]
 FloatArray = NDArray[np.float64]
 Array = TypeVar("Array", bound=NDArray[Any])
+
+_LOWEST_SCORE = int(np.iinfo(np.int16).min)
 
 METHODS = ("use_golden_die", "reroll", "pick", "rob", "stop", "claim", "keep_new_specialist")
 """What a strategy is asked, in the order of a turn."""
@@ -44,8 +46,6 @@ class Turn:
 
     rules: RuleSet
     """The rule set."""
-    players: int
-    """P, the players at the table."""
     seat: int
     """Your seat, from 0; seat 0 began."""
 
@@ -62,7 +62,6 @@ class Turn:
         claimed: NDArray[np.int64] | None = None,
     ) -> None:
         self.rules = rules
-        self.players = int(books["players"][0])
         self.seat = seat
         self._books = books
         self._table = table
@@ -76,6 +75,16 @@ class Turn:
     def __len__(self) -> int:
         """The number n of games in question."""
         return len(self._rows)
+
+    @property
+    def players(self) -> int:
+        """P, the players at the table."""
+        return int(self._books["players"][0])
+
+    def _knowing(self, can_claim: NDArray[np.bool_]) -> Turn:
+        """The same turn; what the engine has worked out already need not be computed again."""
+        self.__dict__["can_claim"] = _shown(can_claim)
+        return self
 
     def _only(self, games: slice) -> Turn:
         """The same question for some of the games, seen afresh."""
@@ -168,20 +177,20 @@ class Turn:
     @cached_property
     def claims(self) -> BoolArray:
         """(n, T) bool: tiles that you can claim if you stop now (a rival's top tile by stealing)."""
-        now = claims_now(self._books, self._table, self._hands, self.seat, self._rows)
+        now = claims_now(self._books, self._hands, self._rows)
         return _shown(_tile_columns(now, len(self.tiles)).T)
 
     @cached_property
     def can_claim(self) -> BoolArray:
         """(n,) bool: whether there is any."""
-        return _shown(can_claim_now(self._books, self._table, self._hands, self.seat, self._rows))
+        return _shown(_can_claim(self._books, self._hands, self._rows))
 
     def can_claim_with(self, total: NDArray[Any]) -> BoolArray:
         """(n,) bool: whether another total (n,), with a worm in it, could claim anything."""
         totals = np.broadcast_to(np.asarray(total), len(self)).astype(np.int64)
         if len(totals) and not 0 <= totals.min() <= totals.max() < TOTALS:
             raise ValueError(f"totals are 0 to {TOTALS - 1}")
-        return _can_claim_with(self._books, self._table, self.seat, self._rows, totals)
+        return _can_claim_with(self._books, self._hands, self._rows, totals)
 
     # The table
 
@@ -304,15 +313,15 @@ class Turn:
         scores = np.asarray(scores)
         if scores.shape != (len(self), FACES + 1):
             raise ValueError(f"scores are ({len(self)}, {FACES + 1}), not {scores.shape}")
-        if scores.dtype != np.int16:  # as `counts` has it; the kernel knows that and floats
-            scores = scores.astype(np.float64)
-        return _best(self._hands, self._rows, np.asfortranarray(scores))
+        if scores.dtype == np.int16:  # as `counts` has it
+            return _best_whole(self._hands, self._rows, np.asfortranarray(scores))
+        return _best(self._hands, self._rows, np.asfortranarray(scores, np.float64))
 
     def look_up(self, table: Array) -> Array:
         """(n,): entries of a table by roll and set of faces set aside, the fastest way to decide.
 
-        `table` is (R, 64); see `pickosim.dice.rolls` for the numbers of rolls. Face f is bit f - 1 of
-        the set.
+        `table` is (R, 64), best stored column by column; see `pickosim.dice.rolls` for the numbers of
+        rolls. Face f is bit f - 1 of the set.
         """
         self._asked_in("pick", "reroll")
         wanted = (len(rolls(self.rules.dice + 1)), ALL_FACES + 1)
@@ -394,17 +403,21 @@ def _worms(hands: Hands, rows: NDArray[np.int32]) -> NDArray[np.bool_]:
 
 
 @kernel
-def _can_claim_with(
-    books: Books,
-    table: Table,
-    seat: int,
-    rows: NDArray[np.int32],
-    totals: NDArray[np.int64],
-) -> NDArray[np.bool_]:
-    book = books[0]
+def _can_claim(books: Books, hands: Hands, rows: NDArray[np.int32]) -> NDArray[np.bool_]:
     out = np.empty(len(rows), np.bool_)
     for k in range(len(rows)):
-        out[k] = can_claim(book, table[rows[k]], seat, totals[k])
+        out[k] = can_claim(books[0], hands[rows[k]])
+    return out
+
+
+@kernel
+def _can_claim_with(
+    books: Books, hands: Hands, rows: NDArray[np.int32], totals: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    out = np.empty(len(rows), np.bool_)
+    for k in range(len(rows)):
+        hand = hands[rows[k]]
+        out[k] = reaches(books[0], whole(hand.grill), whole(hand.loot), totals[k])
     return out
 
 
@@ -469,7 +482,23 @@ def _random(
 
 
 @kernel
-def _best(hands: Hands, rows: NDArray[np.int32], scores: NDArray[Any]) -> NDArray[np.int16]:
+def _best_whole(
+    hands: Hands, rows: NDArray[np.int32], scores: NDArray[np.int16]
+) -> NDArray[np.int16]:
+    best = np.empty(len(rows), np.int16)
+    for k in range(len(rows)):
+        new, highest = whole(hands[rows[k]].new), 0
+        # Score and face as one number, and no branch: which is the best cannot be predicted.
+        for face in range(1, FACES + 1):
+            legal = (new >> (face - 1)) & 1
+            rank = (whole(scores[k, face]) - _LOWEST_SCORE) << 3 | face
+            highest = max(highest, rank * legal)
+        best[k] = highest & 7
+    return best
+
+
+@kernel
+def _best(hands: Hands, rows: NDArray[np.int32], scores: FloatArray) -> NDArray[np.int16]:
     best = np.zeros(len(rows), np.int16)
     for k in range(len(rows)):
         new = whole(hands[rows[k]].new)

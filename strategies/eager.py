@@ -41,4 +41,5 @@ def _most_points(dice: int) -> NDArray[np.uint8]:
         better = new & (score[:, f, None] > best)
         table[better] = f
         best = np.where(better, score[:, f, None], best)
-    return table
+    # Stored set by set: turns have few different ones at a time, so that fewer cache lines are read.
+    return np.asfortranarray(table)

@@ -8,7 +8,7 @@ import sys
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any
 
 import numpy as np
@@ -166,6 +166,7 @@ class Counted:
     hen_steals: int
     flips: int
     finished: bool
+    lead_changes: int
     score: list[int]
     worms: list[int]
     tiles: list[int]
@@ -193,6 +194,7 @@ def count(trace: list[dict[str, Any]]) -> Counted:
     stacks: list[list[int]] = [[] for _ in range(players)]
     bratworms = [0] * players
     place = dict(opening["specialists"])
+    history = []
     for _, group in groupby(told, key=lambda event: event["turn"]):
         for name, where in place.items():
             if isinstance(where, dict) and "seat" in where:
@@ -204,12 +206,9 @@ def count(trace: list[dict[str, Any]]) -> Counted:
                 gained[SPECIALISTS.index(event["name"])][event["to"]["seat"]] += 1
         for name, player in uses(of_turn):
             used[SPECIALISTS.index(name)][player] += 1
-    worms = [sum(rules["tiles"][str(tile)] for tile in stack) for stack in stacks]
+        history.append(scores(rules, stacks, bratworms, place))
+    score = history[-1]
     held = [[place.get(name) == {"seat": s} for s in range(players)] for name in SPECIALISTS]
-    apple = held[SPECIALISTS.index("apple")]
-    score = [
-        w + b + rules["apple_worms"] * a for w, b, a in zip(worms, bratworms, apple, strict=True)
-    ]
     best = [max(stack, default=0) * (rules["tiebreak"] == "highest-tile") for stack in stacks]
     standing = list(zip(score, best, strict=True))
     gone = sum(map(len, stacks)) + kinds["flip"]
@@ -225,8 +224,9 @@ def count(trace: list[dict[str, Any]]) -> Counted:
         hen_steals=kinds["steal-hen"],
         flips=kinds["flip"],
         finished=gone == len(rules["tiles"]),
+        lead_changes=lead_changes(history),
         score=score,
-        worms=worms,
+        worms=[worms_on(rules, stack) for stack in stacks],
         tiles=[len(stack) for stack in stacks],
         bratworms=bratworms,
         rank=[1 + sum(other > own for other in standing) for own in standing],
@@ -235,6 +235,28 @@ def count(trace: list[dict[str, Any]]) -> Counted:
         used=used if expansion else [],
         held_at_end=held if expansion else [],
     )
+
+
+def worms_on(rules: dict[str, Any], stack: list[int]) -> int:
+    return sum(rules["tiles"][str(tile)] for tile in stack)
+
+
+def scores(
+    rules: dict[str, Any], stacks: list[list[int]], bratworms: list[int], place: dict[str, Any]
+) -> list[int]:
+    """Each player's score as things lie."""
+    return [
+        worms_on(rules, stack)
+        + bratworms[player]
+        + rules["apple_worms"] * (place.get("apple") == {"seat": player})
+        for player, stack in enumerate(stacks)
+    ]
+
+
+def lead_changes(history: list[list[int]]) -> int:
+    """How often the sole leader changes, given the scores after each turn."""
+    leaders = [score.index(max(score)) for score in history if score.count(max(score)) == 1]
+    return sum(before != after for before, after in pairwise(leaders))
 
 
 def follow(
@@ -296,7 +318,8 @@ def assert_counted(traces: list[list[dict[str, Any]]], tally: Tally) -> None:
 @pytest.mark.parametrize("seating", ["mixed", "random"])
 def test_statistics_are_those_of_the_traces(preset, players, seating):
     games = played(preset, players, seating)
-    assert_counted(games.traces, play_games(games.match, 1000, GAMES[seating]))
+    tally = play_games(games.match, 1000, GAMES[seating], follow_lead=True)
+    assert_counted(games.traces, tally)
 
 
 def test_statistics_of_rules_in_which_everything_happens():
@@ -317,7 +340,7 @@ def test_statistics_of_rules_in_which_everything_happens():
         }
     )
     match = seat(["random"] * 4, rules, 5)
-    tally = play_games(match, 0, 40)
+    tally = play_games(match, 0, 40, follow_lead=True)
     assert_counted(trace_games(match, 0, 40), tally)
     assert tally.fails.sum(axis=0).all()
     assert tally.steals.sum() and tally.hen_steals.sum()
@@ -332,6 +355,27 @@ def test_statistics_of_rules_in_which_everything_happens():
         assert {s for s, n in zip(SPECIALISTS, happened, strict=True) if not n} == exceptions
     assert tally.finished.any()
     assert not tally.finished.all()
+
+
+def test_the_lead_is_followed_only_on_request():
+    match = seat(["random"] * 3, "extrawurm", 5)
+    followed, usual = (play_games(match, 0, 200, follow_lead=follow) for follow in (True, False))
+    assert followed.lead_changes.sum() > 0
+    assert not usual.lead_changes.any()
+    for name in set(Tally._fields) - {"lead_changes"}:
+        assert (getattr(followed, name) == getattr(usual, name)).all(), name
+
+
+def test_a_tie_at_the_top_is_no_change_of_the_lead():
+    assert lead_changes([[0, 0], [2, 0], [2, 2], [3, 2]]) == 0
+    assert lead_changes([[0, 0], [2, 0], [2, 2], [2, 3], [3, 3], [3, 3], [4, 3]]) == 2
+    # Tiles of equal worth make ties everywhere, and a game of two seldom has a change without one.
+    rules = load_rules("classic").with_options({"tiles": {str(tile): 1 for tile in range(21, 29)}})
+    match = seat(["eager", "eager"], rules, 3)
+    tally = play_games(match, 0, 100, follow_lead=True)
+    by_hand = [count(trace).lead_changes for trace in trace_games(match, 0, 100)]
+    assert tally.lead_changes.tolist() == by_hand
+    assert {0, 1, 2} <= set(by_hand)
 
 
 # --------------------------------------------------------------------------------- the turn limit
