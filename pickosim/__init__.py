@@ -14,7 +14,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pickosim.api import benchmark, play, resume, tournament, watch
+    from pickosim.api import (
+        balance,
+        benchmark,
+        compare,
+        experiment,
+        play,
+        report,
+        resume,
+        tournament,
+        watch,
+    )
     from pickosim.dice import POINTS
     from pickosim.errors import PickosimError
     from pickosim.results import Results, load_results
@@ -42,12 +52,16 @@ _HOMES = {
     "WORM": "rules",
     "Valuation": "valuation",
     "Worth": "valuation",
+    "balance": "api",
     "benchmark": "api",
+    "compare": "api",
+    "experiment": "api",
     "load_results": "results",
     "load_rules": "rules",
     "odds": "turn_odds",
     "play": "api",
     "presets": "rules",
+    "report": "api",
     "resume": "api",
     "tournament": "api",
     "watch": "api",
@@ -68,12 +82,16 @@ __all__ = [
     "Turn",
     "Valuation",
     "Worth",
+    "balance",
     "benchmark",
+    "compare",
+    "experiment",
     "load_results",
     "load_rules",
     "odds",
     "play",
     "presets",
+    "report",
     "resume",
     "tournament",
     "watch",

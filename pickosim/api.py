@@ -8,15 +8,19 @@ from typing import Any
 
 import polars as pl
 
-from pickosim.amounts import count, share
+from pickosim.amounts import count, numbers, share
+from pickosim.balance_study import Balance
 from pickosim.bench import run_bench
+from pickosim.compare_study import Compare
 from pickosim.entrants import check_sources, enter
 from pickosim.errors import PickosimError
+from pickosim.experiments import Experiment, load_experiment
 from pickosim.game import play_games
+from pickosim.html_report import write_report
 from pickosim.match import Match, check_numbers, seat
 from pickosim.results import Results, load_results, results_of
 from pickosim.rules import RuleSet, load_rules
-from pickosim.run import Progress, Workers, go_on, start
+from pickosim.run import Progress, Study, Workers, go_on, start
 from pickosim.run_folder import RunFolder
 from pickosim.schedule import LANE, MOST_TABLES, rotations
 from pickosim.sprt import Sprt
@@ -26,6 +30,7 @@ from pickosim.studies import check_unchanged, study_of
 from pickosim.tables import Played
 from pickosim.tournament_study import Tournament
 from pickosim.trace import Event, trace_game
+from pickosim.variants import make_variants
 
 
 def play(
@@ -120,6 +125,149 @@ def tournament(
     return results_of(outcome, run_folder)
 
 
+def plan_compare(
+    variants: Sequence[str | Path | RuleSet],
+    bots: Sequence[str] = ("expected", "eager"),
+    players: int | str | Sequence[int] = 2,
+    games: int | str = 10_000,
+    seed: int = 0,
+    *,
+    sets: Sequence[str] = (),
+    sweeps: Sequence[str] = (),
+    reference: str | None = None,
+    workers: int = 1,
+    chunk: int | None = None,
+) -> Compare:
+    """A comparison as it would be played; see `compare`."""
+    return Compare.planned(
+        make_variants(variants, sets, sweeps),
+        bots,
+        numbers(str(players), "Players") if isinstance(players, str | int) else list(players),
+        count(games),
+        seed,
+        reference=reference,
+        workers=workers,
+        chunk=chunk,
+    )
+
+
+def compare(
+    variants: Sequence[str | Path | RuleSet],
+    bots: Sequence[str] = ("expected", "eager"),
+    players: int | str | Sequence[int] = 2,
+    games: int | str = 10_000,
+    seed: int = 0,
+    workers: int = 1,
+    *,
+    folder: str | Path | None = None,
+    scheduler: str | None = None,
+    export: Sequence[str] = (),
+    progress: Progress | None = None,
+    **options: Any,
+) -> Results:
+    """Variants of the rules, played with the same dice: at least `games` games a variant and table size.
+
+    The seats are filled with `bots`, over and over; `players` are table sizes, as 4 or "2-5". Frames:
+    measures, seats, lengths, variants; the manifest's `result` has a `headline` and `sentences`.
+    Differences are to the `reference`, the first variant if none is named. Further options, as on the
+    command line: sets, sweeps, chunk. All else as in `tournament`.
+    """
+    study = plan_compare(variants, bots, players, games, seed, workers=workers, **options)
+    run_folder = None if folder is None else RunFolder(Path(folder))
+    outcome = start(study, run_folder, Workers(workers, scheduler), progress, export=export)
+    return results_of(outcome, run_folder)
+
+
+def plan_balance(
+    rules: str | RuleSet = "extrawurm",
+    bots: Sequence[str] = ("eager", "cautious"),
+    players: int | str | Sequence[int] = 4,
+    games: int | str = 100_000,
+    seed: int = 0,
+    *,
+    sets: Sequence[str] = (),
+    specialists: Sequence[str] | None = None,
+    precision: float | str | None = None,
+    sensitivity: bool = False,
+    suggest: bool = False,
+    workers: int = 1,
+    chunk: int | None = None,
+) -> Balance:
+    """A balance as it would be played; see `balance`."""
+    given = None if isinstance(rules, RuleSet) else {"rules": str(rules), "sets": list(sets)}
+    return Balance.planned(
+        load_rules(rules, sets),
+        bots,
+        numbers(str(players), "Players") if isinstance(players, str | int) else list(players),
+        count(games),
+        seed,
+        specialists=specialists,
+        precision=None if precision is None else share(precision, "A precision"),
+        sensitivity=sensitivity,
+        suggest=suggest,
+        workers=workers,
+        chunk=chunk,
+        given_rules=given,
+    )
+
+
+def balance(
+    rules: str | RuleSet = "extrawurm",
+    bots: Sequence[str] = ("eager", "cautious"),
+    players: int | str | Sequence[int] = 4,
+    games: int | str = 100_000,
+    seed: int = 0,
+    workers: int = 1,
+    *,
+    folder: str | Path | None = None,
+    scheduler: str | None = None,
+    export: Sequence[str] = (),
+    progress: Progress | None = None,
+    **options: Any,
+) -> Results:
+    """What each specialist is worth: at least `games` games with a starter, for each level and table size.
+
+    Every bot is a level of play and takes all seats; `players` are table sizes, as 4 or "2-5". Frames:
+    worth (what starting with a specialist gains, against nobody having it, with the same dice),
+    worth_by_seat, seen (ordinary games: an association), absence (the game without it), and if asked
+    for sensitivity, suggestion and suggestion_gains; the manifest's `result` has a `headline` and
+    `sentences`. Further options, as on the command line: sets, specialists, precision (half the width
+    of every interval of a worth), sensitivity, suggest, chunk. All else as in `tournament`.
+    """
+    study = plan_balance(rules, bots, players, games, seed, workers=workers, **options)
+    run_folder = None if folder is None else RunFolder(Path(folder))
+    outcome = start(study, run_folder, Workers(workers, scheduler), progress, export=export)
+    return results_of(outcome, run_folder)
+
+
+def plan_experiment(experiment: Experiment, workers: int = 1) -> Study:
+    """The study of an experiment as it would be played."""
+    arguments = dict(experiment.arguments)
+    if experiment.kind == "compare":
+        return plan_compare(arguments.pop("rules"), workers=workers, **arguments)
+    if experiment.kind == "balance":
+        return plan_balance(workers=workers, **arguments)
+    return plan_tournament(workers=workers, **arguments)
+
+
+def experiment(
+    path: str | Path,
+    games: int | str | None = None,
+    workers: int = 1,
+    *,
+    folder: str | Path | None = None,
+    scheduler: str | None = None,
+    progress: Progress | None = None,
+) -> Results:
+    """Run the experiment of a file, at another size if `games` says so."""
+    loaded = load_experiment(Path(path), games)
+    run_folder = None if folder is None else RunFolder(Path(folder))
+    study = plan_experiment(loaded, workers)
+    crew = Workers(workers, scheduler)
+    outcome = start(study, run_folder, crew, progress, export=["md"], notes=loaded.notes)
+    return results_of(outcome, run_folder)
+
+
 def resume(
     folder: str | Path,
     workers: int = 1,
@@ -159,6 +307,11 @@ def game_of_run(folder: str | Path, game: int, rotation: int = 0) -> Match:
     matchup = rotations(study.matchups[table])[rotation]
     check_sources(by_name[bot] for bot in matchup)
     return seat([by_name[bot].spec for bot in matchup], study.rules, study.seed)
+
+
+def report(folder: str | Path, path: str | Path | None = None) -> Path:
+    """Write the HTML page of a finished run, by default into its folder; where it is."""
+    return write_report(Path(folder), None if path is None else Path(path))
 
 
 def benchmark(seconds: float = 2.0) -> pl.DataFrame:

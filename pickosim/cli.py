@@ -418,6 +418,205 @@ def tournament(
 
 
 @app.command()
+def compare(
+    variants: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RULES", help="Presets or TOML files; one is enough for a sweep."
+        ),
+    ],
+    bots: Annotated[
+        str, typer.Option(metavar="BOT,…", help="The seats are filled with these, over and over.")
+    ] = "expected,eager",
+    players: Annotated[
+        str, typer.Option(metavar="NUMBERS", help="Table sizes, as 4, 2-5 or 2,4,7.")
+    ] = "2",
+    games: Annotated[
+        str,
+        typer.Option(
+            help="Games a variant and table size, as 250k or 1M, rounded up to whole blocks."
+        ),
+    ] = "20k",
+    sets: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="OPTION=VALUE", help="Change an option of all variants; repeat."
+        ),
+    ] = None,
+    sweep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="OPTION=VALUE,…",
+            help="Play every variant with each of these values, as dice=7,8,9 or dice=7..9; "
+            "repeat for all combinations.",
+        ),
+    ] = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help='The variant that all others are compared with, as short or "classic dice=8".',
+            show_default="the first",
+        ),
+    ] = None,
+    seed: Seed = 0,
+    workers: WorkerNumber = CORES,
+    backend: Backend = None,
+    scheduler: Scheduler = None,
+    out: Out = None,
+    export: Export = None,
+    form: Format = "table",
+) -> None:
+    """Compare variants of the rules.
+
+    All are played with the same dice, and differences to the reference are paired by dice. Results are
+    tables in a run folder; after an interruption `pickosim resume` goes on.
+    """
+    with _compiling():
+        from pickosim.api import plan_compare
+        from pickosim.entrants import listed_bots
+        from pickosim.run_folder import export_formats
+        from pickosim.warm import warm_up
+
+        formats = export_formats(export)
+        cluster = _cluster(backend, scheduler)
+        warm_up()
+        study = plan_compare(
+            variants,
+            listed_bots(bots),
+            players,
+            games,
+            seed,
+            sets=sets or [],
+            sweeps=sweep or [],
+            reference=reference,
+            workers=workers,
+        )
+    _play(study, workers, cluster, out, formats, form)
+
+
+@app.command()
+def balance(
+    rules: Rules = "extrawurm",
+    sets: Sets = None,
+    specialists: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME,…", help="Those to weigh, as raven,apple.", show_default="all of the rules"
+        ),
+    ] = None,
+    bots: Annotated[
+        str,
+        typer.Option(metavar="BOT,…", help="Levels of play: each of these bots takes all seats."),
+    ] = "eager,cautious",
+    players: Annotated[
+        str, typer.Option(metavar="NUMBERS", help="Table sizes, as 4, 2-5 or 2,4,7.")
+    ] = "4",
+    games: Annotated[
+        str | None,
+        typer.Option(
+            help="Games in which a seat starts with the specialist, for each specialist, level and "
+            "table size, as 250k or 1M; with --precision, the cap.",
+            show_default="100k, as a cap 10M",
+        ),
+    ] = None,
+    precision: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HALF",
+            help="Play until every worth is known to within ± that, as 0.3% of win share: half the "
+            "width of its 95 % interval.",
+        ),
+    ] = None,
+    sensitivity: Annotated[
+        bool,
+        typer.Option(
+            "--sensitivity",
+            help="Also by starting tile and number, with a quarter of the blocks each.",
+        ),
+    ] = False,
+    suggest: Annotated[
+        bool,
+        typer.Option(
+            "--suggest",
+            help="Search tiles and numbers for the setting that brings the specialists closest "
+            "together.",
+        ),
+    ] = False,
+    seed: Seed = 0,
+    workers: WorkerNumber = CORES,
+    backend: Backend = None,
+    scheduler: Scheduler = None,
+    out: Out = None,
+    export: Export = None,
+    form: Format = "table",
+) -> None:
+    """Tell what each specialist is worth.
+
+    Worth: one seat starts with the specialist, against nobody having it, with the same dice, all seats in
+    turn. Seen: what happens with it in ordinary games, an association. Absence: the game without it.
+    Results are tables in a run folder; after an interruption `pickosim resume` goes on.
+    """
+    with _compiling():
+        from pickosim.api import plan_balance
+        from pickosim.entrants import listed_bots
+        from pickosim.run_folder import export_formats
+        from pickosim.warm import warm_up
+
+        formats = export_formats(export)
+        cluster = _cluster(backend, scheduler)
+        warm_up()
+        study = plan_balance(
+            rules,
+            listed_bots(bots),
+            players,
+            games or ("100k" if precision is None else "10M"),
+            seed,
+            sets=sets or [],
+            specialists=[name.strip() for name in specialists.split(",")] if specialists else None,
+            precision=precision,
+            sensitivity=sensitivity,
+            suggest=suggest,
+            workers=workers,
+        )
+    _play(study, workers, cluster, out, formats, form)
+
+
+@app.command("run")
+def run_experiment(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="An experiment, as experiments/ladder.toml.")
+    ],
+    games: Annotated[
+        str | None,
+        typer.Option(help="Another number of games, as 10k.", show_default="what the file says"),
+    ] = None,
+    workers: WorkerNumber = CORES,
+    backend: Backend = None,
+    scheduler: Scheduler = None,
+    out: Out = None,
+    form: Format = "table",
+) -> None:
+    """Run the experiment of a file.
+
+    A file says what is asked, and which tournament, comparison or balance answers it.
+    """
+    with _compiling():
+        from pickosim.api import plan_experiment
+        from pickosim.experiments import load_experiment
+        from pickosim.run_folder import new_folder
+        from pickosim.warm import warm_up
+
+        experiment = load_experiment(file, games)
+        cluster = _cluster(backend, scheduler)
+        _check_format(form)
+        warm_up()
+        study = plan_experiment(experiment, workers)
+    folder = out or new_folder(file.stem)
+    _play(study, workers, cluster, folder, ["md"], form, experiment.notes)
+
+
+@app.command()
 def resume(
     folder: Run,
     workers: WorkerNumber = CORES,
@@ -439,6 +638,42 @@ def resume(
             folder, workers, scheduler=_cluster(backend, scheduler), progress=progress
         )
     _show_results(results, form)
+
+
+@app.command()
+def report(
+    folder: Run,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The page.", show_default="report.html in the run"),
+    ] = None,
+    png: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Write the charts there as PNG, instead of the page."),
+    ] = None,
+    svg: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Write the charts there as SVG, instead of the page."),
+    ] = None,
+    chart: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only this chart, as standings; repeat."),
+    ] = None,
+) -> None:
+    """Write a finished run as one HTML page that opens offline, or its charts as pictures.
+
+    Prints the names of the files written.
+    """
+    from pickosim.html_report import save_charts, write_report
+
+    if chart and not (png or svg):
+        raise PickosimError("--chart picks charts for --png or --svg; the page has all of them.")
+    if out or not (png or svg):
+        print(write_report(folder, out))
+    for pictures, suffix in ((png, ".png"), (svg, ".svg")):
+        if pictures is not None:
+            for path in save_charts(folder, pictures, suffix, chart):
+                print(path)
 
 
 @app.command()
@@ -567,6 +802,7 @@ def _play(
     out: Path | None,
     formats: Sequence[str],
     form: str,
+    notes: dict[str, Any] | None = None,
 ) -> None:
     """Play a study in a run folder and show what came of it."""
     from pickosim.results import results_of
@@ -583,6 +819,7 @@ def _play(
             progress,
             command=shlex.join(["pickosim", *_given]),
             export=formats,
+            notes=notes,
         )
     _show_results(results_of(outcome, folder), form)
 

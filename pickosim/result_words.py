@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from pickosim.balance_words import balance_words
+from pickosim.compare_words import compare_words
 from pickosim.run_folder import records, written
 from pickosim.tournament_words import tournament_words
 
@@ -15,9 +17,11 @@ if TYPE_CHECKING:
 
 _WORDS: dict[str, Callable[[Results], Iterable[RenderableType]]] = {
     "tournament": tournament_words,
+    "compare": compare_words,
+    "balance": balance_words,
 }
 
-_MAIN_TABLE = {"tournament": "standings"}
+_MAIN_TABLE = {"tournament": "standings", "compare": "measures", "balance": "worth"}
 """What CSV has room for: one table."""
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -174,8 +174,12 @@ def start(
     *,
     command: str = "",
     export: Sequence[str] = (),
+    notes: Mapping[str, Any] | None = None,
 ) -> Outcome:
-    """Play a study from its beginning; in a folder, if there is one."""
+    """Play a study from its beginning; in a folder, if there is one.
+
+    `notes` are entered in the manifest; their `report` names the tables to export, if not all.
+    """
     manifest: Manifest = {
         "status": "running",
         "kind": study.kind,
@@ -189,6 +193,7 @@ def start(
         "seconds": 0.0,
         "games_played": 0,
         "export": list(export),
+        **(notes or {}),
     }
     if folder is None:
         return _carry_on(study, None, manifest, workers or Workers(), progress or Progress())
@@ -235,7 +240,7 @@ def _carry_on(
         manifest["tables"] = list(tables)
         manifest["result"] = study.summary(sums)
         if folder is not None:
-            folder.write_tables(tables, manifest["export"])
+            folder.write_tables(tables, manifest["export"], manifest.get("report") or tables)
         note("finished")
         return Outcome(sums, tables, manifest)
     except BaseException as error:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from hashlib import sha256
@@ -142,11 +142,13 @@ class RunFolder:
 
     # ----------------------------------------------------------------------------------- the tables
 
-    def write_tables(self, tables: Mapping[str, pl.DataFrame], export: Sequence[str]) -> None:
-        """Write every table as Parquet, and in the other formats asked for."""
+    def write_tables(
+        self, tables: Mapping[str, pl.DataFrame], export: Sequence[str], exported: Collection[str]
+    ) -> None:
+        """Write every table as Parquet, and those to be exported in the other formats asked for."""
         for name, table in tables.items():
             table.write_parquet(self.path / f"{name}.parquet")
-            for kind in export:
+            for kind in export if name in exported else ():
                 (self.path / f"{name}.{kind}").write_text(written(table, kind), encoding="utf-8")
 
     def table(self, name: str) -> pl.DataFrame:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pickosim.entrants import check_sources, engine_digest
+from pickosim.balance_study import Balance
+from pickosim.compare_study import Compare
+from pickosim.entrants import check_sources
 from pickosim.errors import PickosimError, RulesError
 from pickosim.rules import RULES_VERSION, RuleSet, differences, load_rules
 from pickosim.run import Study, plan_digest
 from pickosim.run_folder import Manifest
 from pickosim.tournament_study import Tournament
 
-KINDS = {kind.kind: kind for kind in (Tournament,)}
+KINDS = {kind.kind: kind for kind in (Tournament, Compare, Balance)}
 
 
 def study_of(manifest: Manifest) -> Study:
@@ -34,13 +36,14 @@ def check_unchanged(manifest: Manifest) -> None:
             f"The run was begun with version {manifest['rules_version']} of the rules; "
             f"this is {RULES_VERSION}."
         )
-    if plan["engine"] != engine_digest():
+    now = KINDS[manifest["kind"]].from_plan(plan).plan["engine"]
+    if plan["engine"] != now:
         raise PickosimError(
             f"The run was begun with another pickosim ({manifest['versions']['pickosim']}, source "
-            f"{plan['engine']}); this one has source {engine_digest()}. Go on with that one, or "
-            "begin a new run."
+            f"{plan['engine']}); this one has source {now}. Go on with that one, or begin a new run."
         )
-    _check_rules(RuleSet.from_dict(plan["rules"]), plan["given_rules"])
+    for rules in [plan, *plan.get("variants", [])]:
+        _check_rules(RuleSet.from_dict(rules["rules"]), rules["given_rules"])
     check_sources(KINDS[manifest["kind"]].from_plan(plan).entrants)
 
 

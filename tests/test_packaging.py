@@ -26,8 +26,9 @@ LAYERS = (
     "rules dice rulebook log table turn claim tally",
     "view strategy heuristics turn_graph turn_law solver solution_cache valuation bots",
     "match ask game",
-    "trace tables schedule stats run warm baseline bench",
-    "words conformance authoring odds_words turn_odds api __init__ cli",
+    "trace tables amounts schedule entrants stats ratings sprt sums provenance run_folder run results",
+    "block_sums tournament_tables tournament_study game_measures variants compare_tables compare_findings compare_study balance_sums suggest_balance balance_tables balance_findings balance_study studies experiments warm baseline bench",
+    "words tournament_words compare_words balance_words result_words html_tables charts report_content html_report conformance authoring odds_words turn_odds api __init__ cli",
 )
 READING_ORDER = " ".join(LAYERS).split()
 """A module imports only what stands before it. A new module takes its place here."""
@@ -118,6 +119,10 @@ def test_importing_the_package_is_quick():
 # ------------------------------------------------------------------------------------------ metadata
 
 
+EXTRAS = {"distributed": "dask", "altair": "report", "vl_convert": "report"}
+"""What only some users need, and the extra that brings it."""
+
+
 def test_what_the_package_imports_is_what_it_requires():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     required = {line.split(">")[0].strip() for line in project["dependencies"]}
@@ -129,7 +134,18 @@ def test_what_the_package_imports_is_what_it_requires():
             elif isinstance(node, ast.ImportFrom) and node.module:
                 wanted.add(node.module.split(".")[0])
     wanted -= set(sys.stdlib_module_names) | {"pickosim", "pydantic_core"}
-    assert wanted <= required
+    assert wanted <= required | set(EXTRAS)
+    assert set(EXTRAS.values()) <= set(project["optional-dependencies"])
+
+
+@pytest.mark.parametrize("path", MODULES.values(), ids=MODULES)
+def test_extras_are_imported_only_where_they_are_used(path):
+    """At the head of a module they would be needed by everybody who imports it."""
+    for node in tree_of(path).body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names = [name.name for name in node.names]
+            names.append(getattr(node, "module", None) or "")
+            assert not {name.split(".")[0] for name in names} & set(EXTRAS)
 
 
 def test_the_command_leads_to_main():

@@ -1,0 +1,241 @@
+"""What a comparison found, in sentences: what changed, by how much, and whether beyond chance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import ceil, floor, isfinite, log10
+from typing import Any, NamedTuple
+
+import polars as pl
+
+BEYOND_CHANCE = 0.05
+"""A difference is called beyond chance if its corrected p value is below."""
+
+MOST_TOLD = 8
+"""Variants that are told of one by one; of more, only how many differ and which differ most."""
+
+MOST_NAMED = 3
+"""Variants that a headline names, if it cannot name all."""
+
+LONGEST_NAME = 24
+"""Of a reference that every sentence repeats."""
+
+Row = dict[str, Any]
+Rows = Mapping[tuple[str, str], list[Row]]
+"""The compared rows of the table of measures by variant and measure: one a table size."""
+
+
+class Told(NamedTuple):
+    """How a measure is told of."""
+
+    measure: str
+    noun: str
+    """As in: no difference in …"""
+    subject: str
+    """As in: … 3.2 turns more."""
+    unit: str
+    scale: float = 1.0
+    more: str = "more"
+    less: str = "less"
+
+    def direction(self, difference: float) -> str:
+        """The word for a difference to that side."""
+        return self.more if difference > 0 else self.less
+
+
+def told_measures(stronger: Sequence[str]) -> list[Told]:
+    """What sentences are about, the most important first; all else stands in the table."""
+    bot = stronger[0] if len(set(stronger)) == 1 else "the stronger bot"
+    skill = Told("skill", f"what {bot} wins", f"{bot} wins", "of a fair share")
+    return [
+        Told("turns", "turns a game", "a game takes", "turns"),
+        Told("first_seat", "what the first seat wins", "the first seat wins", "points", 100),
+        *([skill] if stronger else []),
+        Told("margin", "the winner's margin", "the winner leads by", "worms"),
+        Told("lead_changes", "lead changes", "the lead changes", "times a game"),
+        Told("ties", "ties", "ties are", "points", 100, "more frequent", "rarer"),
+    ]
+
+
+def findings(
+    measures: pl.DataFrame, reference: str, stronger: Mapping[int, str | None]
+) -> tuple[str, list[str]]:
+    """A headline and sentences, from the table of measures.
+
+    `stronger`: by number of players, the bot that the measure `skill` is about.
+    """
+    told = told_measures([bot for bot in stronger.values() if bot])
+    rows: dict[tuple[str, str], list[Row]] = {}
+    for row in measures.filter(pl.col("p_value").is_not_null()).iter_rows(named=True):
+        rows.setdefault((row["variant"], row["measure"]), []).append(row)
+    variants = [name for name in dict.fromkeys(measures["variant"]) if name != reference]
+    if len(variants) <= MOST_TOLD:
+        sentences = [
+            said for name in variants for said in _about(name, short(reference), told, rows)
+        ]
+    else:
+        sentences = [_overview(one, variants, rows) for one in told]
+    return _headline(variants, reference, told, rows), sentences
+
+
+# ------------------------------------------------------------------------------- variant by variant
+
+
+def _about(variant: str, reference: str, told: Sequence[Told], rows: Rows) -> Iterator[str]:
+    """A variant against the reference: a sentence a measure that differs, one for all others."""
+    alike = []
+    for one in told:
+        found = rows[variant, one.measure]
+        if any(map(_is_beyond_chance, found)):
+            yield _difference(variant, reference, one, found)
+        else:
+            alike.append(_no_difference(one, found))
+    if alike:
+        yield f"{variant} against {reference}: no difference beyond chance in {listed(alike)}."
+
+
+def _difference(variant: str, reference: str, one: Told, found: Sequence[Row]) -> str:
+    """By how much a measure differs, table size by table size."""
+    beyond = [row for row in found if _is_beyond_chance(row)]
+    rest = [row for row in found if not _is_beyond_chance(row)]
+    sizes = [
+        f"{_size(row, one)}{f' {one.unit}' if row is beyond[0] else ''} "
+        f"{one.direction(_amount(row))} with {row['players']}{' players' if row is beyond[0] else ''}"
+        for row in beyond
+    ]
+    said = f"{variant} against {reference}, beyond chance: {one.subject} {listed(sizes)}"
+    if rest:
+        others = [f"{_signed(row, one)} with {row['players']}" for row in rest]
+        said += f"; not beyond chance: {listed(others)}"
+    return f"{said}."
+
+
+def _no_difference(one: Told, found: Sequence[Row]) -> str:
+    """A measure that may be the same, and how far off it could be."""
+    bounds = [row[bound] for row in found for bound in ("difference_low", "difference_high")]
+    reach = one.scale * max(map(abs, bounds))
+    if reach == 0:
+        return f"{one.noun} (none at all)"
+    if not isfinite(reach):
+        return f"{one.noun} (so few games tell nothing)"
+    return f"{one.noun} (within ± {_rounded_up(reach)} {one.unit})"
+
+
+# ---------------------------------------------------------------------------------- all at a glance
+
+
+def _overview(one: Told, variants: Sequence[str], rows: Rows) -> str:
+    """A measure over many variants: how many differ, and which differ most."""
+    found = [row for variant in variants for row in rows[variant, one.measure]]
+    beyond = [row for row in found if _is_beyond_chance(row)]
+    if not beyond:
+        return f"No variant differs from the reference beyond chance in {one.noun}."
+    count = len({row["variant"] for row in beyond})
+    ends = [max(beyond, key=_amount), min(beyond, key=_amount)]
+    extremes = [row for row, sign in zip(ends, (1, -1), strict=True) if sign * _amount(row) > 0]
+    said = [
+        f"{one.subject} {_size(row, one)} {one.unit} {one.direction(_amount(row))} in "
+        f"{row['variant']} with {row['players']} players"
+        for row in extremes
+    ]
+    return (
+        f"{count} of {len(variants)} variants differ from the reference beyond chance in {one.noun}: "
+        f"at most, {listed(said)}."
+    )
+
+
+def _headline(variants: Sequence[str], reference: str, told: Sequence[Told], rows: Rows) -> str:
+    """One sentence on the first measure that differs at all; mostly that is the length of games."""
+    for one in told:
+        beyond = {
+            variant: [row for row in rows[variant, one.measure] if _is_beyond_chance(row)]
+            for variant in variants
+        }
+        differing = sorted((v for v in variants if beyond[v]), key=lambda v: _mean(beyond[v]))
+        if not differing:
+            continue
+        few = len(differing) <= MOST_NAMED
+        named = differing if few else [differing[0], differing[-1]]
+        among = listed([f"{_range(beyond[variant], one)} in {variant}" for variant in named])
+        between = "" if few else f", and in between in {len(differing) - 2} others"
+        alike = [variant for variant in variants if not beyond[variant]]
+        rest = f"; no difference beyond chance in {_some(alike)}" if alike else ""
+        subject = "games are" if one.measure == "turns" else one.subject
+        sizes = " (by number of players)" if " to " in among else ""
+        return f"Against {reference}, {subject} {among}{sizes}{between}{rest}."
+    return (
+        f"No difference beyond chance between {reference} and {_some(variants)} in "
+        f"{', '.join(one.noun for one in told[:-1])} or {told[-1].noun}."
+    )
+
+
+def _some(variants: Sequence[str]) -> str:
+    """Variants by name if they are few."""
+    return listed(variants) if len(variants) <= MOST_NAMED else f"{len(variants)} variants"
+
+
+def _range(found: Sequence[Row], one: Told) -> str:
+    """A difference, from the least to the most over table sizes; of turns, how much longer games are."""
+    if one.measure == "turns":
+        signed = [100 * _amount(row) / (row["value"] - _amount(row)) for row in found]
+        one = one._replace(unit="%", more="longer", less="shorter")
+    else:
+        signed = [one.scale * _amount(row) for row in found]
+    places = ".1f" if one.measure == "turns" else ".2g"
+    ends = [f"{size:{places}}" for size in sorted(map(abs, signed))]
+    if min(signed) < 0 < max(signed):
+        low, high = f"{-min(signed):{places}}", f"{max(signed):{places}}"
+        return f"{low} {one.unit} {one.less} to {high} {one.unit} {one.more}"
+    amount = ends[0] if ends[0] == ends[-1] else f"{ends[0]} to {ends[-1]}"
+    return f"{amount} {one.unit} {one.direction(signed[0])}"
+
+
+def _mean(found: Sequence[Row]) -> float:
+    return sum(map(_amount, found)) / len(found)
+
+
+# ------------------------------------------------------------------------------------------ numbers
+
+
+def _amount(row: Row) -> float:
+    return float(row["difference"])
+
+
+def _is_beyond_chance(row: Row) -> bool:
+    return bool(row["p_adjusted"] < BEYOND_CHANCE)
+
+
+def _size(row: Row, one: Told) -> str:
+    """How large a difference is, with its half-width, as 3.21 ± 0.10."""
+    return _signed(row, one).lstrip("+-")
+
+
+def _signed(row: Row, one: Told) -> str:
+    """A difference with its half-width, as -3.21 ± 0.10."""
+    half = one.scale * (row["difference_high"] - row["difference_low"]) / 2
+    return plus_minus(one.scale * _amount(row), half, sign="+")
+
+
+def plus_minus(value: float, half: float, sign: str = "") -> str:
+    """A number and its error to as many places as make sense: two digits of an error that begins with 1."""
+    if not (isfinite(half) and half > 0):
+        return f"{value:{sign},.4g}" if half == 0 else f"{value:{sign},.4g} ± ?"
+    exponent = floor(log10(half))
+    places = min(6, max(0, -exponent + (half < 1.95 * 10**exponent)))
+    return f"{round(value, places) + 0.0:{sign},.{places}f} ± {half:,.{places}f}"
+
+
+def _rounded_up(value: float) -> str:
+    """To two digits, and not below the value."""
+    unit = 10 ** (floor(log10(value)) - 1)
+    return f"{ceil(value / unit - 1e-9) * unit:.2g}"
+
+
+def short(reference: str) -> str:
+    """The reference by name, unless that is long to repeat."""
+    return reference if len(reference) <= LONGEST_NAME else "the reference"
+
+
+def listed(words: Sequence[str]) -> str:
+    """Words with commas, and the last with an and."""
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

@@ -1,0 +1,784 @@
+"""Specialists weighed: every figure from the games themselves, placebos, known effects, and suggestions."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from itertools import pairwise, product
+from math import ceil
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from rich.console import Console
+from scipy.stats import false_discovery_control, norm
+
+import pickosim
+from pickosim import cli
+from pickosim.api import plan_balance
+from pickosim.balance_findings import findings
+from pickosim.balance_study import NUMBERS, TAKERS, Balance
+from pickosim.balance_sums import (
+    Case,
+    Start,
+    nowhere,
+    on_tile,
+    play_start,
+    seat_sums,
+    starting_with,
+    taker_values,
+    view_sums,
+    worth_values,
+)
+from pickosim.balance_tables import SCHEMAS, Weighed, worth_rows
+from pickosim.balance_words import balance_words
+from pickosim.block_sums import PARTS
+from pickosim.errors import PickosimError
+from pickosim.results import Results
+from pickosim.rules import SPECIALISTS, load_rules
+from pickosim.run_folder import RunFolder
+from pickosim.schedule import lane
+from pickosim.suggest_balance import Knob, finalists, judge, shrunk
+
+TILES = "tiles={21=1,22=1,23=1,24=1,25=2,26=2,27=2,28=2}"
+QUICK = ["exact_only=[]", TILES, "bratworms=3", "turn_limit=150"]
+"""Short games with all specialists."""
+SPOTS = "specialists={canned-worm=21,sitting-hen=23,raven=24,weasel=25,golden-die=26,apple=27}"
+SEED = 7
+BOTS = ["eager", "cautious"]
+
+
+def quick(*sets: str):
+    return load_rules("extrawurm", [*QUICK, SPOTS, *sets])
+
+
+def alone(name: str, *sets: str):
+    """Short games with one specialist."""
+    return load_rules("extrawurm", [*QUICK, f"specialists={{{name}=25}}", *sets])
+
+
+@pytest.fixture(scope="module")
+def weighed() -> Results:
+    return pickosim.balance(quick(), BOTS, "2,3", 300, SEED)
+
+
+@pytest.fixture(scope="module")
+def varied() -> Results:
+    return pickosim.balance(quick(), BOTS, 2, 200, SEED, sensitivity=True, suggest=True)
+
+
+def row_of(table: pl.DataFrame, **where) -> dict:
+    (row,) = table.filter(**where).to_dicts()
+    return row
+
+
+def part_of(study: Balance, **where) -> int:
+    (number,) = [
+        k
+        for k, part in enumerate(study.layout)
+        if all(getattr(part, name) == value for name, value in where.items())
+    ]
+    return number
+
+
+def interval(values) -> tuple[float, float, float]:
+    """Mean and normal interval of independent values."""
+    values = np.asarray(values, float)
+    half = norm.ppf(0.975) * values.std(ddof=1) / np.sqrt(len(values))
+    return values.mean(), values.mean() - half, values.mean() + half
+
+
+def assert_rate(row: dict, name: str, values) -> None:
+    found = [row[name], row[f"{name}_low"], row[f"{name}_high"]]
+    np.testing.assert_allclose(found, interval(values), rtol=1e-9, atol=1e-12)
+
+
+def by_seat(column: str, bot: str, players: int, rules, first: int, games: int) -> np.ndarray:
+    """(games, players) of a column, as `pickosim.play` tells it."""
+    played = pickosim.play([bot] * players, rules, games, SEED, first)
+    return played.seats[column].to_numpy().reshape(games, players)
+
+
+# ----------------------------------------------------------------------- every figure, from single games
+
+
+@pytest.mark.parametrize("name", [name for name in SPECIALISTS if name != "raven"])
+def test_worth_is_what_the_games_say(weighed, name):
+    study = plan_balance(quick(), BOTS, "2,3", 300, SEED)
+    bot, players, level = "cautious", 3, 1
+    blocks = ceil(300 / players)
+    first = lane(part_of(study, view="worth", level=level, players=players, specialist=name))
+    base = nowhere(quick(), name)
+    gains = {"win_share": [], "score": []}
+    for seat in range(players):
+        with_it = quick(f"specialists.{name}={{seat={seat}}}")
+        for column, found in gains.items():
+            arms = [
+                by_seat(column, bot, players, rules, first, blocks) for rules in (with_it, base)
+            ]
+            found.append((arms[0] - arms[1].astype(float))[:, seat])
+    where = {"bot": bot, "players": players, "specialist": name}
+    row = row_of(weighed.worth, **where)
+    assert row["games"] == blocks * players
+    assert_rate(row, "gain", np.mean(gains["win_share"], axis=0))
+    assert_rate(row, "worms", np.mean(gains["score"], axis=0))
+    for seat in range(players):
+        found = row_of(weighed.worth_by_seat, **where, seat=seat)
+        assert found["games"] == blocks
+        assert_rate(found, "gain", gains["win_share"][seat])
+
+
+def test_the_mean_gain_over_seats_is_the_starters_share_above_an_even_one(weighed):
+    """Whatever nobody-has-it games do, their seats win 1/P on average."""
+    study = plan_balance(quick(), BOTS, "2,3", 300, SEED)
+    first = lane(part_of(study, view="worth", level=0, players=2, specialist="apple"))
+    shares = [
+        by_seat("win_share", "eager", 2, quick(f"specialists.apple={{seat={s}}}"), first, 150)[:, s]
+        for s in range(2)
+    ]
+    row = row_of(weighed.worth, bot="eager", players=2, specialist="apple")
+    assert row["gain"] == pytest.approx(np.mean(shares) - 1 / 2)
+
+
+def test_absence_is_what_the_games_say(weighed):
+    study = plan_balance(quick(), BOTS, "2,3", 300, SEED)
+    first = lane(part_of(study, view="worth", level=0, players=3, specialist="weasel"))
+    played = [
+        pickosim.play(["eager"] * 3, rules, 100, SEED, first)
+        for rules in (quick(), nowhere(quick(), "weasel"))
+    ]
+
+    def measures(one):
+        score = np.sort(one.seats["score"].to_numpy().reshape(-1, 3), axis=1)
+        return {
+            "turns": one.games["turns"].to_numpy().astype(float),
+            "margin": (score[:, 2] - score[:, 1]).astype(float),
+            "first_seat": one.seats.filter(seat=0)["win_share"].to_numpy() - 1 / 3,
+        }
+
+    present, absent = (measures(one) for one in played)
+    for name, values in present.items():
+        row = row_of(weighed.absence, bot="eager", players=3, specialist="weasel", measure=name)
+        assert row["games"] == 200
+        assert_rate(row, "value", values)
+        assert_rate(row, "without", absent[name])
+        assert_rate(row, "difference", absent[name] - values)
+
+
+def test_seen_is_what_the_games_say(weighed):
+    """The ordinary games of all parts of a level count."""
+    study = plan_balance(quick(), BOTS, "2,3", 300, SEED)
+    frames, wins = [], []
+    for name in SPECIALISTS:
+        part = part_of(study, view="worth", level=1, players=2, specialist=name)
+        played = pickosim.play(["cautious"] * 2, quick(), 150, SEED, lane(part))
+        frames.append(played.specialists)
+        wins.append(played.seats.select("game", "seat", "win_share"))
+    seen, won = pl.concat(frames), pl.concat(wins)
+    games = 150 * len(SPECIALISTS)
+    for name in SPECIALISTS:
+        own = seen.filter(specialist=name)
+        row = row_of(weighed.seen, bot="cautious", players=2, specialist=name)
+        held = own.filter("held_at_end").join(won, on=["game", "seat"])
+        assert row["games"] == games
+        assert row["games_held"] == len(held)
+        assert row["held_at_end"] == pytest.approx(len(held) / games)
+        for column in ("gained", "turns_held", "used"):
+            assert row[column] == pytest.approx(own[column].sum() / games)
+        if name == "raven":
+            assert row["win_share_held"] is None
+        else:
+            assert row["win_share_held"] == pytest.approx(held["win_share"].mean())
+            assert row["win_share_held_low"] < row["win_share_held"] < row["win_share_held_high"]
+
+
+def test_take_up_and_the_first_takers_gain_are_what_the_games_say(varied):
+    """Who takes it first is read from the traces, event by event."""
+    study = plan_balance(quick(), BOTS, 2, 200, SEED, sensitivity=True, suggest=True)
+    part = part_of(study, view=TAKERS, level=0, players=2, specialist="weasel")
+    blocks = 25
+    rules = quick("specialists.weasel=28")
+    wins = [
+        by_seat("win_share", "eager", 2, one, lane(part), blocks)
+        for one in (rules, nowhere(rules, "weasel"))
+    ]
+    gains, taken = [], 0
+    for block in range(blocks):
+        trace = pickosim.watch(["eager"] * 2, rules, SEED, lane(part) + block)
+        takers = [
+            event["to"]["seat"]
+            for event in trace
+            if event["event"] == "specialist"
+            and event["name"] == "weasel"
+            and isinstance(event["to"], dict)
+            and "seat" in event["to"]
+        ]
+        taken += bool(takers)
+        if takers:
+            gains.append(wins[0][block, takers[0]] - wins[1][block, takers[0]])
+    row = row_of(
+        varied.sensitivity,
+        bot="eager",
+        players=2,
+        specialist="weasel",
+        option="specialists.weasel",
+        setting="28",
+    )
+    assert row["games"] == blocks
+    assert row["take_up"] == pytest.approx(taken / blocks)
+    assert row["gain"] == pytest.approx(np.mean(gains))
+    assert row["gain_of"] == "first taker"
+    assert not row["as_given"]
+
+
+def test_worth_by_number_is_worth_at_that_number(varied):
+    """The same blocks under rules with that number."""
+    study = plan_balance(quick(), BOTS, 2, 200, SEED, sensitivity=True)
+    part = part_of(study, view=NUMBERS, level=1, players=2, specialist="apple")
+    rules = quick("apple_worms=5")
+    sums = view_sums(rules, "apple", "cautious", 2, SEED, lane(part), 25)
+    (expected,) = worth_rows([Weighed("cautious", 2, "apple", sums)])
+    row = row_of(
+        varied.sensitivity,
+        bot="cautious",
+        players=2,
+        specialist="apple",
+        option="apple_worms",
+        setting="5",
+    )
+    assert row["games"] == 50
+    assert [row[name] for name in ("gain", "gain_low", "gain_high")] == pytest.approx(
+        [expected[name] for name in ("gain", "gain_low", "gain_high")]
+    )
+
+
+def test_p_values_are_corrected_for_the_whole_table(weighed):
+    for table in (weighed.worth, weighed.absence):
+        corrected = false_discovery_control(table["p_value"].to_numpy(), method="by")
+        np.testing.assert_allclose(table["p_adjusted"].to_numpy(), corrected)
+    row = weighed.worth.row(0, named=True)
+    z = row["gain"] / ((row["gain_high"] - row["gain_low"]) / 2 / norm.ppf(0.975))
+    assert row["p_value"] == pytest.approx(2 * norm.sf(abs(z)))
+
+
+def test_tables_have_their_schemas_and_one_row_each(weighed, varied):
+    assert set(varied.tables) == set(SCHEMAS)
+    for name, schema in SCHEMAS.items():
+        assert dict(varied.tables[name].schema) == schema
+    assert len(weighed.worth) == len(weighed.seen) == 4 * 6
+    assert len(weighed.worth_by_seat) == 2 * 6 * (2 + 3)
+    assert len(weighed.absence) == 4 * 6 * 3
+    numbers = {"raven": "bratworms", "golden-die": "golden_die_faces", "apple": "apple_worms"}
+    options = [*(f"specialists.{name}" for name in SPECIALISTS), *numbers.values()]
+    assert sorted(varied.sensitivity["option"].unique().to_list()) == sorted(options)
+    one = ["bot", "players", "specialist", "option", "setting"]
+    assert not varied.sensitivity.select(one).is_duplicated().any()
+    assert len(varied.sensitivity.filter("as_given")) == 2 * len(options)
+    tiles = varied.sensitivity.filter(option="specialists.apple", bot="eager")
+    assert tiles["setting"].to_list() == [str(tile) for tile in quick().tiles]
+
+
+def test_all_games_are_counted(weighed, varied):
+    assert weighed.games == sum(6 * 2 * ceil(300 / players) * (players + 2) for players in (2, 3))
+    assert set(weighed.tables) == {"worth", "worth_by_seat", "seen", "absence"}
+    plain = pickosim.balance(quick(), BOTS, 2, 200, SEED)
+    assert varied.games > plain.games
+    for name in plain.tables:
+        assert_frame_equal(plain.tables[name], varied.tables[name])
+
+
+# ------------------------------------------------------------------------------------------ the raven
+
+
+def test_to_start_with_the_raven_is_to_have_had_its_visit():
+    """With a supply that never ends, and a bot that minds neither: one worm more, and nothing else."""
+    rules = quick("bratworms=99")
+    for seat in range(2):
+        start = starting_with(rules, "raven", seat)
+        assert start.rules.specialists["raven"] == 22
+        assert start.bratworm_to == seat
+        with_visit = play_start(start, "eager", 2, SEED, 0, 300)
+        standing = play_start(Start(start.rules), "eager", 2, SEED, 0, 300)
+        extra = with_visit.bratworms.astype(int) - standing.bratworms
+        assert (extra[:, seat] == 1).all()
+        assert (extra[:, 1 - seat] == 0).all()
+        np.testing.assert_array_equal(with_visit.turns, standing.turns)
+
+
+def test_the_raven_brings_nothing_where_there_is_nothing_to_bring():
+    rules = alone("raven", "bratworms=0")
+    assert starting_with(rules, "raven", 0).bratworm_to is None
+    row = row_of(pickosim.balance(rules, ["eager"], 2, 100).worth)
+    assert row["worms"] == row["gain"] == row["gain_high"] == 0
+
+
+def test_bratworms_do_not_multiply():
+    played = play_start(starting_with(quick(), "raven", 1), "eager", 3, SEED, 0, 400)
+    assert played.bratworms.sum(axis=1).max() <= quick().bratworms
+    assert played.bratworms.sum(axis=1).min() >= 1
+
+
+def test_a_raven_with_nowhere_to_go_is_out():
+    rules = load_rules(
+        "extrawurm",
+        ["tiles={21=1,22=1}", "exact_only=[]", "specialists={apple=21,weasel=22}"],
+    )
+    assert "raven" not in starting_with(rules, "raven", 0).rules.specialists
+
+
+# ---------------------------------------------------------------------------- placebos, known effects
+
+
+@pytest.mark.parametrize("bot", ["eager", "cautious"])
+def test_an_apple_worth_nothing_and_alone_is_worth_exactly_nothing(bot):
+    found = pickosim.balance(alone("apple", "apple_worms=0"), [bot], "2,4", 400, sensitivity=True)
+    for row in found.worth.to_dicts():
+        assert [row[name] for name in ("gain", "gain_low", "gain_high")] == [0, 0, 0]
+        assert [row[name] for name in ("worms", "worms_low", "worms_high")] == [0, 0, 0]
+        assert row["p_adjusted"] == 1
+    for name in ("gain", "gain_low", "gain_high"):
+        assert (found.worth_by_seat[name] == 0).all()
+    for name in ("difference", "difference_low", "difference_high"):
+        assert (found.absence[name] == 0).all()
+    tiles = found.sensitivity.filter(option="specialists.apple")
+    assert (tiles["gain"] == 0).all()
+    assert (tiles["take_up"] > 0.3).all()
+
+
+FICKLE = '''
+import numpy as np
+
+from pickosim.strategy import Strategy
+
+
+class Fickle(Strategy):
+    """Plays at random; where the weasel is shifts its luck, but makes it neither better nor worse."""
+
+    def pick(self, turn):
+        legal = turn.legal
+        nth = np.floor(self._luck(turn) * legal.sum(axis=1)).astype(int)
+        return (legal & (legal.cumsum(axis=1) == nth[:, None] + 1)).argmax(axis=1)
+
+    def stop(self, turn):
+        return turn.can_claim & (self._luck(turn) < 0.5)
+
+    def reroll(self, turn):
+        return np.zeros(len(turn), bool)
+
+    def _luck(self, turn):
+        weasel = turn.holds == 3
+        place = np.where(weasel.any(axis=1), 1 + weasel.argmax(axis=1), 0)
+        return (turn.random() + 0.37 * place) % 1
+'''
+
+
+@pytest.fixture(scope="module")
+def fickle(tmp_path_factory) -> str:
+    path = tmp_path_factory.mktemp("bots") / "fickle.py"
+    path.write_text(FICKLE, encoding="utf-8")
+    return f"{path}:Fickle"
+
+
+def test_a_handicap_that_does_nothing_has_intervals_that_cover_nothing_95_percent_of_the_time(
+    fickle,
+):
+    """Random players who never use the weasel: it changes their games, and no one's chances."""
+    rules = load_rules(
+        "classic", ["tiles={21=1,22=1,23=1,24=2}", "specialists={weasel=22}", "turn_limit=60"]
+    )
+    repetitions, blocks = 200, 150
+    games = repetitions * blocks
+    gain, worms, _ = worth_values(rules, "weasel", fickle, 2, SEED, 0, games)
+    taker, _, _ = taker_values([Case("weasel", rules)], fickle, 2, SEED, games, games)
+    covered = {"gain": 0, "worms": 0, "taker": 0}
+    for own in np.split(np.arange(games), repetitions):  # every repetition has dice of its own
+        sums = {
+            "blocks": np.array(blocks),
+            **seat_sums("gain", gain[own]),
+            **seat_sums("worms", worms[own]),
+        }
+        (row,) = worth_rows([Weighed(fickle, 2, "weasel", sums)])
+        for name in ("gain", "worms"):
+            assert row[f"{name}_low"] < row[f"{name}_high"]
+            covered[name] += row[f"{name}_low"] <= 0 <= row[f"{name}_high"]
+        _, low, high = interval(taker[0, own])
+        covered["taker"] += low <= 0 <= high
+    for count in covered.values():
+        assert 0.90 * repetitions <= count <= 0.99 * repetitions
+
+
+def test_the_apples_worth_grows_with_its_worms():
+    found = pickosim.balance(alone("apple"), ["eager"], 2, 4000, SEED, sensitivity=True)
+    rows = found.sensitivity.filter(option="apple_worms")
+    assert rows["setting"].to_list() == ["0", "1", "2", "3", "4", "5", "6"]
+    gains = rows["gain"].to_list()
+    assert gains[0] == 0
+    assert gains == sorted(gains)
+    assert rows["gain_low"][3] > 0
+    assert 0 < gains[1] < gains[3] < gains[6]
+
+
+def test_the_golden_dies_worth_grows_with_its_faces():
+    worths = [
+        row_of(
+            pickosim.balance(
+                alone("golden-die", f"golden_die_faces={faces}"), ["cautious"], 2, 8000, SEED
+            ).worth
+        )
+        for faces in ("[1,1,1,1,1,1]", "[1,2,3,4,5,worm]", "[5,5,worm,worm,worm,worm]")
+    ]
+    for worse, better in pairwise(worths):
+        assert worse["gain_high"] < better["gain_low"]
+
+
+# ---------------------------------------------------------------------------------------- the same run
+
+
+def small(**options) -> Results:
+    return pickosim.balance(
+        quick(),
+        ["eager"],
+        2,
+        240,
+        SEED,
+        specialists=["raven", "apple"],
+        sensitivity=True,
+        suggest=True,
+        **options,
+    )
+
+
+@pytest.fixture(scope="module")
+def whole() -> Results:
+    return small()
+
+
+def assert_same(a: Results, b: Results) -> None:
+    assert list(a.tables) == list(b.tables)
+    for name, table in a.tables.items():
+        assert_frame_equal(table, b.tables[name], check_exact=True)
+    assert a.manifest["result"] == b.manifest["result"]
+
+
+@pytest.mark.parametrize("options", [{"chunk": 17}, {"chunk": 50, "workers": 2}])
+def test_results_are_the_same_for_any_chunks_and_workers(whole, options):
+    assert_same(small(**options), whole)
+
+
+def test_a_run_that_was_interrupted_ends_the_same(whole, tmp_path):
+    begun = small(folder=tmp_path / "run")
+    assert_same(begun, whole)
+    folder = RunFolder(tmp_path / "run")
+    shards = sorted((tmp_path / "run" / "sums").iterdir())
+    for shard in shards[::2]:
+        shard.unlink()
+    folder.write_manifest(folder.manifest() | {"status": "stopped"})
+    assert_same(pickosim.resume(tmp_path / "run"), whole)
+
+
+def test_a_plan_makes_the_same_study():
+    study = plan_balance(
+        "extrawurm",
+        ["eager", "threshold:target=25"],
+        "2-4",
+        "10k",
+        3,
+        sets=["apple_worms=5", "specialists.weasel={seat=1}"],
+        specialists=["weasel"],
+        precision="0.5%",
+        sensitivity=True,
+    )
+    assert Balance.from_plan(json.loads(json.dumps(study.plan))) == study
+    assert study.plan["given_rules"]["sets"][0] == "apple_worms=5"
+
+
+def test_precision_is_half_the_width_of_the_widest_interval():
+    found = pickosim.balance(
+        quick(), ["eager"], 2, "200k", precision="1%", specialists=["apple", "raven"]
+    )
+    halves = ((found.worth["gain_high"] - found.worth["gain_low"]) / 2).to_list()
+    assert max(halves) <= 0.01
+    assert found.manifest["result"]["widest_half"] == pytest.approx(max(halves))
+    assert max(found.worth["games"]) < 200_000
+    capped = pickosim.balance(quick(), ["eager"], 2, 500, precision="0.1%", specialists=["apple"])
+    assert capped.worth["games"].to_list() == [500]
+    assert any("not reached within 500 games" in remark for remark in capped.remarks)
+
+
+def test_looks_are_fixed_and_grow():
+    study = plan_balance("extrawurm", ["eager"], 4, "10M", precision="0.3%", chunk=9999)
+    taken = study._looks(study.layout[0])
+    assert taken[0] >= 8000
+    assert taken[-1] == 2_500_000
+    assert all(b >= 1.5 * a for a, b in pairwise(taken[:-1]))
+
+
+# ----------------------------------------------------------------------------------- which specialists
+
+
+def test_a_specialist_that_is_not_in_the_rules_can_be_weighed():
+    rules = load_rules("classic", ["tiles={21=1,22=1,23=1,24=1}"])
+    found = pickosim.balance(
+        rules, ["eager"], 2, 400, SEED, specialists=["apple"], sensitivity=True
+    )
+    row = row_of(found.worth)
+    assert row["gain"] > 0
+    assert len(found.seen) == len(found.absence) == 0
+    first = lane(0)
+    shares = [
+        by_seat(
+            "win_share",
+            "eager",
+            2,
+            rules.with_options({"specialists.apple": {"seat": s}}),
+            first,
+            200,
+        )
+        for s in range(2)
+    ]
+    assert row["gain"] == pytest.approx(
+        np.mean([share[:, s] for s, share in enumerate(shares)]) - 0.5
+    )
+    assert any("Not in the rules classic" in remark for remark in found.remarks)
+    tiles = found.sensitivity.filter(option="specialists.apple")
+    assert tiles["setting"].to_list() == ["21", "22", "23", "24"]
+    assert not tiles["as_given"].any()
+
+
+def test_who_stands_on_a_tile_changes_places():
+    swapped = on_tile(quick(), "apple", 21)
+    assert dict(swapped.specialists) == dict(quick().specialists) | {"apple": 21, "canned-worm": 27}
+    assert on_tile(quick(), "apple", 27) == quick()
+    assert dict(on_tile(quick(), "apple", 28).specialists)["apple"] == 28
+
+
+def test_one_that_starts_with_a_player_is_weighed_in_all_seats():
+    rules = quick("specialists.apple={seat=0}")
+    found = pickosim.balance(rules, ["eager"], 2, 60, specialists=["apple"], sensitivity=True)
+    given = row_of(pickosim.balance(quick(), ["eager"], 2, 60, specialists=["apple"]).worth)
+    assert row_of(found.worth)["gain"] == given["gain"]
+    taken = {21, 23, 24, 25, 26}
+    tiles = found.sensitivity.filter(option="specialists.apple")["setting"].to_list()
+    assert tiles == [str(tile) for tile in quick().tiles if tile not in taken]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"rules": "classic"}, "The rules classic have no specialists; take --rules extrawurm"),
+        ({"specialists": ["ravn"]}, 'No specialist is named "ravn"; did you mean "raven"?'),
+        ({"specialists": []}, "Name one specialist at least."),
+        ({"bots": []}, "A level of play is a bot"),
+        ({"bots": ["eager", "eager"]}, "named twice"),
+        ({"bots": ["eagr"]}, "eager"),
+        ({"players": 8}, "2 to 7 players can play, not 8"),
+        ({"games": "lots"}, "Games are given as a number"),
+        ({"precision": "3"}, "A precision is a share"),
+        ({"sets": ["specialists.apple={seat=3}"], "players": 3}, "the seats are 0 to 2"),
+        (
+            {"sets": ["specialists.apple={seat=1}"]},
+            "The canned-worm cannot be weighed: .*both start with seat 1",
+        ),
+        (
+            {"suggest": True, "specialists": ["apple"]},
+            "two at least must stand on tiles, and in the rules extrawurm there is 1",
+        ),
+    ],
+)
+def test_what_cannot_be_played_is_refused_before_the_first_game(arguments, words):
+    arguments = {"rules": "extrawurm", "bots": ["eager"], "players": 2, "games": 100, **arguments}
+    with pytest.raises(PickosimError, match=words):
+        plan_balance(**arguments)
+
+
+# ----------------------------------------------------------------------------------------- suggestions
+
+
+def test_a_suggestion_is_ranked_and_begins_from_the_rules(varied):
+    rows = varied.suggestion.to_dicts()
+    assert [row["rank"] for row in rows] == list(range(1, len(rows) + 1))
+    assert [row["spread"] for row in rows] == sorted(row["spread"] for row in rows)
+    given = [row for row in rows if row["changes"] == 0]
+    assert [row["setting"] for row in given] == ["as given"]
+    assert given[0]["difference"] == 0
+    assert sum(row["chance_best"] for row in rows) == pytest.approx(1)
+    for row in rows:
+        assert row["finalist"]
+        assert row["changes"] == (0 if row["changes"] == 0 else row["setting"].count("="))
+        assert row["spread_low"] <= row["spread"] <= row["spread_high"]
+        assert row["difference"] == pytest.approx(row["spread"] - given[0]["spread"])
+        if row["changes"]:
+            quick(*row["setting"].split(", "))  # can be played as it is written
+
+
+def test_the_finals_figures_are_what_the_games_say(whole):
+    """Recomputed from the settings as they are written, block by block."""
+    study = plan_balance(
+        quick(),
+        ["eager"],
+        2,
+        240,
+        SEED,
+        specialists=["raven", "apple"],
+        sensitivity=True,
+        suggest=True,
+    )
+    part = part_of(study, view="finals")
+    for row in whole.suggestion.to_dicts():
+        rules = quick(*(row["setting"].split(", ") if row["changes"] else []))
+        cases = [Case(name, rules) for name in ("raven", "apple")]
+        gain, _, _ = taker_values(cases, "eager", 2, SEED, lane(part), 120)
+        means = gain.mean(axis=1) / PARTS
+        noise = np.cov(gain / PARTS) / 120
+        variance = means.var(ddof=1) - (noise[0, 0] + noise[1, 1] - 2 * noise[0, 1]) / 2
+        assert row["spread"] == pytest.approx(np.sqrt(max(0, variance)))
+        found = whole.suggestion_gains.filter(rank=row["rank"])
+        assert found["gain"].to_list() == pytest.approx(means.tolist())
+
+
+def test_guesses_find_what_trying_everything_finds():
+    rng = np.random.default_rng(5)
+    names = ("a", "b", "c")
+    knobs = [Knob(f"specialists.{name}", name, (20 + k, 23, 24)) for k, name in enumerate(names)]
+    knobs.append(Knob("number", "c", (1, 2, 3)))
+    moved = {knob.option: rng.normal(size=(2, 3)) for knob in knobs}
+    moved["number"][:, 0] = moved["specialists.c"][:, 0]
+    given = np.stack([moved[f"specialists.{name}"][:, 0] for name in names], axis=1)
+    found = finalists(knobs, names, given, moved)
+    assert found[0].setting == (0, 0, 0, 0)
+    assert found[0].spread == pytest.approx(np.sqrt(given.var(axis=1, ddof=1).mean()))
+
+    def spread(setting):
+        gains = given.copy()
+        for knob, value in zip(knobs, setting, strict=True):
+            steps = moved[knob.option]
+            gains[:, names.index(knob.specialist)] += steps[:, value] - steps[:, 0]
+        return np.sqrt(gains.var(axis=1, ddof=1).mean())
+
+    for changes in (1, 2, 3, 4):
+        possible = [
+            setting
+            for setting in product(range(3), repeat=4)
+            if sum(map(bool, setting)) == changes
+            and len({knob.values[v] for knob, v in zip(knobs[:3], setting, strict=False)}) == 3
+        ]
+        best = sorted(map(spread, possible))[:2]
+        assert [one.spread for one in found if one.changes == changes] == pytest.approx(best)
+
+
+def test_a_spread_is_judged_without_bias_and_its_interval_covers_the_truth():
+    """Finalists with known gains, and noise that they share."""
+    rng = np.random.default_rng(3)
+    truth = np.array([[0.0, 0.0, 0.0, 0.0], [0.04, 0.0, -0.02, 0.01], [0.2, 0.1, -0.1, 0.0]])
+    blocks, scale = 400, 0.5
+    squares, covered, better = [], np.zeros(3), 0
+    for _ in range(300):
+        common = rng.normal(0, scale, (blocks, 4))
+        noise = 0.7 * common[:, None, :] + rng.normal(0, 0.5 * scale, (blocks, 3, 4))
+        gain = np.rint(PARTS * (truth + noise).reshape(blocks, 12)).astype(np.int64)
+        part = {
+            "blocks": np.array(blocks),
+            "gain": gain.sum(axis=0),
+            "gain_products": gain.T @ gain,
+        }
+        finals = judge([part], 4)
+        squares.append(np.where(finals.spread > 0, finals.spread**2, 0))
+        true = truth.std(axis=1, ddof=1)
+        covered += (finals.low <= true) & (true <= finals.high)
+        better += finals.difference_low[2] > 0
+        assert finals.best.sum() == pytest.approx(1)
+    assert (covered[1:] / 300 > 0.9).all()
+    assert covered[0] / 300 > 0.9
+    assert better == 300
+    assert np.mean(squares, axis=0)[2] == pytest.approx(truth[2].var(ddof=1), rel=0.03)
+
+
+def test_noise_is_shrunk_away_and_signal_is_kept():
+    rng = np.random.default_rng(1)
+    noise = rng.normal(0, 1, 40)
+    assert shrunk(noise, np.full(40, 1.0)).std() < 0.4
+    signal = np.linspace(-5, 5, 40)
+    kept = shrunk(signal, np.full(40, 0.1))
+    assert np.abs(kept - signal).max() < 0.01
+    assert (shrunk(np.ones(5), np.ones(5)) == 1).all()
+
+
+def test_a_suggestion_moves_nobody_else(whole):
+    """The other specialists keep their tiles, so that nobody is put there."""
+    taken = {"21", "23", "25", "26"}
+    changes = [
+        text for row in whole.suggestion["setting"] for text in row.split(", ") if "=" in text
+    ]
+    assert changes
+    for text in changes:
+        option, _, value = text.partition("=")
+        assert option in ("specialists.raven", "specialists.apple", "bratworms", "apple_worms")
+        assert not (option.startswith("specialists.") and value in taken)
+
+
+# ----------------------------------------------------------------------------------------------- words
+
+
+def told(results: Results, width: int) -> str:
+    console = Console(width=width, file=StringIO(), color_system=None)
+    for one in balance_words(results):
+        console.print(one)
+    return console.file.getvalue()
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_what_is_told_fits_the_terminal(varied, width):
+    text = told(varied, width)
+    assert max(map(len, text.splitlines())) <= width
+    for words in ("Worth to a seat that starts", "Absence", "An association", "●", "Suggestion"):
+        assert words in text
+
+
+def test_the_headline_names_both_ends(weighed):
+    means = weighed.worth.group_by("specialist").agg(pl.col("gain").mean()).sort("gain")
+    headline = weighed.manifest["result"]["headline"]
+    first = headline.index(means["specialist"][-1].replace("-", " "))
+    last = headline.index(means["specialist"][0].replace("-", " "))
+    assert 0 < first < last
+
+
+def test_what_is_not_beyond_chance_is_not_told_as_if_it_were():
+    found = pickosim.balance(alone("apple", "apple_worms=0"), ["eager"], 2, 60)
+    _, sentences = findings(found.tables)
+    assert sentences == [
+        "Worth to start with (eager, 2 players): not told from nothing: the apple +0."
+    ]
+
+
+def test_the_command_line(tmp_path, capsys):
+    sets = [word for text in [*QUICK, SPOTS] for word in ("--set", text)]
+    command = [
+        "balance",
+        *sets,
+        "--bots",
+        "eager",
+        "--players",
+        "2",
+        "--games",
+        "100",
+        "--workers",
+        "1",
+    ]
+    folder = tmp_path / "run"
+    assert (
+        cli.run([*command, "--specialists", "apple,raven", "--out", str(folder), "--export", "csv"])
+        == 0
+    )
+    shown = capsys.readouterr()
+    assert shown.out.startswith("Of 2 specialists, the ")
+    assert "400 games" in shown.err
+    assert pl.read_csv(folder / "worth.csv").columns == list(SCHEMAS["worth"])
+    assert cli.run(["resume", str(folder), "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {row["specialist"] for row in found["worth"]} == {"apple", "raven"}
+    assert found["manifest"]["result"]["headline"]
+    assert cli.run(["balance", "--rules", "classic", "--out", str(tmp_path / "no")]) == 2
+    assert "have no specialists" in capsys.readouterr().err
+    assert not Path(tmp_path / "no").exists()

@@ -1,0 +1,235 @@
+"""Charts from frames: what they show is what the frames say, and every specification is valid."""
+
+from __future__ import annotations
+
+import json
+import sys
+from itertools import pairwise
+from math import inf, nan
+
+import numpy as np
+import polars as pl
+import pytest
+
+from pickosim import charts
+from pickosim.balance_tables import SCHEMAS as BALANCE
+from pickosim.errors import PickosimError
+from pickosim.stats import histogram_quantile
+from pickosim.tournament_tables import ALL_BOTS
+from pickosim.tournament_tables import SCHEMAS as TOURNAMENT
+
+LONG = "threshold:target=25,last_dice=2"
+
+
+def frame_of(schema, rows) -> pl.DataFrame:
+    """Rows with some columns as a frame with all of them."""
+    return pl.DataFrame([dict.fromkeys(schema) | row for row in rows], schema)
+
+
+def interval(name, value, half=0.01):
+    return {name: value, f"{name}_low": value - half, f"{name}_high": value + half}
+
+
+def shown(chart) -> list[dict]:
+    """The points of a chart; its specification has been checked by Altair, and is plain JSON."""
+    spec = json.loads(json.dumps(chart.to_dict(), allow_nan=False))
+    (points,) = spec["datasets"].values()
+    return points
+
+
+def standings(bots, ratings=None) -> pl.DataFrame:
+    return frame_of(
+        TOURNAMENT["standings"],
+        [
+            {
+                "strategy": bot,
+                "games": 1000,
+                **interval("win_share", 0.5 - 0.1 * k),
+                **interval("mean_score", 7.0 - k),
+                "mean_rank": 1.5,
+                "rating": (ratings or [1500.0 - 50 * k for k in range(len(bots))])[k],
+                "rating_error": 12.0,
+                "rating_field": 1,
+            }
+            for k, bot in enumerate(bots)
+        ],
+    )
+
+
+# ------------------------------------------------------------------------------------- words
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("eager", ["eager"]),
+        ("exactly_eighteen__", ["exactly_eighteen__"]),
+        (LONG, ["threshold:", "target=25,", "last_dice=2"]),
+        ("bots/mine/late_bird.py:LateBird", ["bots/mine/", "late_bird.py:", "LateBird"]),
+        ("a_very_long_name_without_any_joint", ["a_very_long_name_without_any_joint"]),
+    ],
+)
+def test_long_names_are_broken_at_their_joints(name, lines):
+    assert charts.broken(name).split("\n") == lines
+
+
+def test_a_value_is_told_with_interval_and_games():
+    row = {"gain": 0.0123, "gain_low": -0.01, "gain_high": 0.03, "games": 12_000}
+    said = charts.told(row, "gain", charts.points_of)
+    assert said == "+1.23 points (95 %: -1.00 points to +3.00 points), 12,000 games"
+
+
+# ------------------------------------------------------------------------------- a tournament
+
+
+def test_win_shares_are_in_per_cent_with_an_even_share():
+    points = shown(charts.win_shares(standings(["eager", LONG]), 4))
+    assert [point["value"] for point in points] == pytest.approx([50.0, 40.0])
+    assert [point["low"] for point in points] == pytest.approx([49.0, 39.0])
+    assert {point["at"] for point in points} == {25.0}
+    assert points[1]["label"].count("\n") == 2
+
+
+def test_charts_show_no_more_bots_than_they_have_room_for():
+    many = standings([f"bot{k}" for k in range(100)])
+    assert len(shown(charts.win_shares(many, 2))) == charts.MOST_ROWS
+
+
+def test_the_cross_table_has_the_numbers_of_the_standings():
+    ranked = standings(["b", "c", "a"])
+    pairs = frame_of(
+        TOURNAMENT["pairs"],
+        [
+            {"strategy": one, "rival": other, "games": 100, **interval("ahead", share)}
+            for one, other, share in (("a", "b", 0.2), ("b", "a", 0.8), ("c", "a", 0.6))
+        ],
+    )
+    cells = shown(charts.cross_table(ranked, pairs))
+    found = {(cell["label"], cell["rival"]): cell["ahead"] for cell in cells}
+    assert found == pytest.approx({("1 b", 3): 80.0, ("2 c", 3): 60.0, ("3 a", 1): 20.0})
+
+
+def test_ratings_that_are_not_finite_are_not_drawn():
+    points = shown(charts.ratings(standings(["a", "b", "c"], [inf, 1500.0, nan])))
+    assert [(point["label"], point["low"], point["high"]) for point in points] == [
+        ("b", 1488.0, 1512.0)
+    ]
+    assert charts.ratings(standings(["a", "b"], [inf, -inf])) is None
+
+
+@pytest.mark.parametrize("longest", [40, 700, 2000])
+def test_all_games_are_in_the_bars_of_lengths(longest):
+    random = np.random.default_rng(longest)
+    turns = np.append(random.integers(20, 20 + longest // 4, 5000), [longest])
+    values, counts = np.unique(turns, return_counts=True)
+    frame = pl.DataFrame({"turns": values, "games": counts})
+    points = shown(charts.lengths(frame))
+    assert sum(point["value"] for point in points) == pytest.approx(100)
+    assert len(points) <= charts.MOST_BARS + 2
+    assert all(point["at"] == pytest.approx(turns.mean()) for point in points)
+    assert all(a["high"] <= b["low"] for a, b in pairwise(points))
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5, 0.95, 1.0])
+def test_quantiles_are_those_of_the_statistics(share):
+    counts = np.array([0, 3, 0, 5, 2, 9, 0, 1], np.int64)
+    frame = pl.DataFrame({"turns": np.arange(8), "games": counts})
+    assert charts.quantile(frame, share) == histogram_quantile(counts, share)
+
+
+def test_seats_are_shown_against_their_mean():
+    rows = [
+        {"strategy": bot, "seat": seat, "games": 10, **interval("win_share", share)}
+        for bot, shares in ((ALL_BOTS, (0.55, 0.45)), ("eager", (0.8, 0.7)))
+        for seat, share in enumerate(shares)
+    ]
+    points = shown(charts.seats(frame_of(TOURNAMENT["seats"], rows), standings(["eager"])))
+    assert [point["value"] for point in points] == pytest.approx([5, -5, 5, -5])
+    assert "80.00 %" in points[2]["said"]
+
+
+# --------------------------------------------------------------------- a compare, a balance
+
+
+def test_effects_leave_out_what_was_not_tested_or_did_not_differ():
+    rows = [
+        {"measure": "turns", "difference": None, "p_adjusted": None, "variant": "classic"},
+        {"measure": "turns", **interval("difference", -2.0), "p_adjusted": 0.001},
+        {"measure": "turns_p95", **interval("difference", -2.0), "p_adjusted": None},
+        {"measure": "ties", **interval("difference", 0.02), "p_adjusted": 0.2},
+        {"measure": "hen_steals", **interval("difference", 0.0), "p_adjusted": 1.0},
+    ]
+    columns = ("difference", "difference_low", "difference_high", "p_adjusted")
+    common = {"players": 2, "variant": "short", "games": 100, **dict.fromkeys(columns)}
+    measures = pl.DataFrame([common | row for row in rows], infer_schema_length=None)
+    points = shown(charts.effects(measures))
+    found = [(point["panel"], point["value"], point["beyond"]) for point in points]
+    assert found == [("turns", -2.0, True), ("ties, points", 2.0, False)]
+    assert charts.effects(measures.head(1)) is None
+
+
+def worth(gains) -> pl.DataFrame:
+    return frame_of(
+        BALANCE["worth"],
+        [
+            {
+                "bot": "eager",
+                "players": players,
+                "specialist": specialist,
+                "games": 100,
+                **interval("gain", gain),
+                **interval("worms", 10 * gain),
+                "p_adjusted": 0.01 if gain > 0.02 else 0.5,
+            }
+            for players in (2, 4)
+            for specialist, gain in gains.items()
+        ],
+    )
+
+
+def test_worth_is_sorted_and_marked_by_what_is_beyond_chance():
+    points = shown(charts.worth(worth({"raven": 0.01, "apple": 0.05})))
+    assert [(point["panel"], point["label"], point["beyond"]) for point in points] == [
+        ("eager, 2 players", "apple", True),
+        ("eager, 4 players", "apple", True),
+        ("eager, 2 players", "raven", False),
+        ("eager, 4 players", "raven", False),
+    ]
+
+
+def test_a_chart_says_how_it_is_laid_out():
+    spec = charts.worth(worth({"raven": 0.01, "apple": 0.05})).to_dict()
+    assert spec["usermeta"] == {"panels": 2, "panel": charts.PANEL, "legend": 0}
+    assert spec["spec"]["width"] == charts.PANEL
+
+
+# -------------------------------------------------------------------------------- the theme
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast ratio of WCAG 2.1."""
+
+    def luminance(colour: str) -> float:
+        parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+        linear = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
+
+    bright, dull = sorted((luminance(one), luminance(other)), reverse=True)
+    return (bright + 0.05) / (dull + 0.05)
+
+
+@pytest.mark.parametrize("scheme", charts.COLOURS)
+def test_colours_can_be_read(scheme):
+    colours, ranges = charts.COLOURS[scheme], charts.theme(scheme)["range"]
+    for text in ("ink", "quiet", "accent"):
+        assert contrast(colours[text], colours["paper"]) >= 4.5
+        assert contrast(colours[text], colours["soft"]) >= 4.5
+    assert all(contrast(colour, colours["paper"]) >= 3 for colour in ranges["category"])
+    assert all(contrast(colour, colours["ink"]) >= 4.5 for colour in ranges["diverging"])
+
+
+def test_without_the_packages_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "altair", None)
+    monkeypatch.delitem(sys.modules, "pickosim.charts")
+    with pytest.raises(PickosimError, match=r"pip install 'pickosim\[report\]'"):
+        __import__("pickosim.charts")

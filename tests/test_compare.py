@@ -1,0 +1,573 @@
+"""Rule variants compared: every figure from the games themselves, and what is said about them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from io import StringIO
+from math import ceil
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from rich.console import Console
+from scipy.stats import binom, false_discovery_control, norm
+
+import pickosim
+from pickosim import cli
+from pickosim.api import plan_compare
+from pickosim.compare_findings import findings, listed, plus_minus
+from pickosim.compare_study import Compare, seatings
+from pickosim.compare_tables import MEASURES, SCHEMAS, quantile_interval
+from pickosim.compare_words import compare_words, drawn
+from pickosim.entrants import listed_bots
+from pickosim.errors import PickosimError
+from pickosim.game import play_games
+from pickosim.match import seat
+from pickosim.results import Results
+from pickosim.rules import load_rules
+from pickosim.run import Progress, RunStoppedError
+from pickosim.schedule import lane, rotations
+
+BOTS = ["random", "eager"]
+VARIANTS = ["classic", "french", "extrawurm"]
+SIZES = (2, 3, 4)
+GAMES, SEED = 120, 5
+PERCENTILES = [measure for measure in MEASURES if "_p" in measure]
+
+
+@pytest.fixture(scope="module")
+def compared() -> Results:
+    return pickosim.compare(
+        VARIANTS, BOTS, SIZES, GAMES, SEED, sets=["turn_limit=90"], reference="french"
+    )
+
+
+def rows_of(results: Results, **where) -> list[dict]:
+    return results.measures.filter(**where).to_dicts()
+
+
+def row_of(results: Results, players: int, variant: str, measure: str) -> dict:
+    (row,) = rows_of(results, players=players, variant=variant, measure=measure)
+    return row
+
+
+# ------------------------------------------------------------------- every figure, from single games
+
+
+class Games:
+    """All games of a variant at a table size, block by block, as `pickosim.play` tells them."""
+
+    def __init__(self, variant: str, players: int) -> None:
+        self.rules = load_rules(variant, ["turn_limit=90"])
+        self.players = players
+        table = (BOTS * players)[:players]
+        turned = [table[k:] + table[:k] for k in range(players)]
+        self.rotations = [one for k, one in enumerate(turned) if one not in turned[:k]]
+        self.blocks = ceil(GAMES / len(self.rotations))
+        first = lane(SIZES.index(players))
+        played = [
+            pickosim.play(bots, self.rules, self.blocks, SEED, first) for bots in self.rotations
+        ]
+        self.games = pl.concat(one.games for one in played)
+        self.seats = pl.concat(one.seats for one in played)
+        self.leads = np.concatenate(
+            [
+                play_games(
+                    seat(bots, self.rules, SEED), first, self.blocks, follow_lead=True
+                ).lead_changes
+                for bots in self.rotations
+            ]
+        )
+
+    def by_game(self, measure: str) -> np.ndarray:
+        """(R, B): a number of each game."""
+        scores = np.sort(self.seats["score"].to_numpy().reshape(-1, self.players), axis=1)
+        tiles = self.seats["tiles"].to_numpy().reshape(-1, self.players).sum(axis=1)
+        wins = self.seats["win_share"].to_numpy().reshape(-1, self.players)
+        eager = (self.seats["strategy"] == "eager").to_numpy().reshape(-1, self.players)
+        numbers = {
+            "tiles_left_out": len(self.rules.tiles) - tiles,
+            "margin": scores[:, -1] - scores[:, -2],
+            "ties": ((wins > 0) & (wins < 1)).any(axis=1),
+            "lead_changes": self.leads,
+            "unfinished": ~self.games["finished"].to_numpy(),
+            "first_seat": wins[:, 0] - 1 / self.players,
+            "skill": (wins * eager).sum(axis=1) / eager.sum(axis=1) * self.players,
+        }
+        found = numbers[measure] if measure in numbers else self.games[measure].to_numpy()
+        return np.asarray(found, float).reshape(len(self.rotations), self.blocks)
+
+    def influence(self, measure: str) -> tuple[float, np.ndarray]:
+        """A measure, and how far each of the blocks moves it."""
+        means = self.by_game(measure).mean(axis=0)
+        if not measure.startswith("fails"):
+            return means.mean(), means
+        turns = self.by_game("turns").mean(axis=0)
+        ratio = means.sum() / turns.sum()
+        return ratio, (means - ratio * turns) / turns.mean()
+
+
+@pytest.fixture(scope="module")
+def games() -> dict[tuple[str, int], Games]:
+    return {(variant, size): Games(variant, size) for variant in VARIANTS for size in SIZES}
+
+
+@pytest.mark.parametrize("measure", [m for m in MEASURES if m not in PERCENTILES])
+def test_a_measure_is_that_of_its_games(compared, games, measure):
+    z = norm.ppf(0.975)
+    for (variant, size), own in games.items():
+        row = row_of(compared, size, variant, measure)
+        value, moves = own.influence(measure)
+        error = moves.std(ddof=1) / np.sqrt(own.blocks)
+        assert row["games"] == own.blocks * len(own.rotations)
+        assert row["value"] == pytest.approx(value, abs=1e-12)
+        if error > 0:
+            assert row["value_high"] - value == pytest.approx(z * error, rel=1e-6)
+            low = max(value - z * error, 0) if measure in ("ties", "unfinished") else None
+            assert row["value_low"] == pytest.approx(
+                value - z * error if low is None else low, abs=1e-9
+            )
+        if variant == "french":
+            assert row["difference"] is row["difference_low"] is row["p_value"] is None
+            continue
+        base, base_moves = games["french", size].influence(measure)
+        error = (moves - base_moves).std(ddof=1) / np.sqrt(own.blocks)
+        assert row["difference"] == pytest.approx(value - base, abs=1e-12)
+        if error > 0:
+            assert row["difference_low"] == pytest.approx(value - base - z * error, abs=1e-9)
+            assert row["difference_high"] == pytest.approx(value - base + z * error, abs=1e-9)
+            p_value = 2 * norm.sf(abs(value - base) / error)
+            assert row["p_value"] == pytest.approx(p_value, rel=1e-6)
+
+
+@pytest.mark.parametrize("measure", PERCENTILES)
+def test_a_percentile_is_that_of_its_games(compared, games, measure):
+    name, percent = measure.split("_p")
+
+    def quantile(numbers: np.ndarray, share: float) -> float:
+        return np.sort(numbers.ravel())[ceil(round(share * numbers.size, 9)) - 1]
+
+    for (variant, size), own in games.items():
+        row = row_of(compared, size, variant, measure)
+        numbers, base = own.by_game(name), games["french", size].by_game(name)
+        share = int(percent) / 100
+        assert row["value"] == quantile(numbers, share)
+        low = binom.ppf(0.025, own.blocks, share) / own.blocks
+        high = (binom.ppf(0.975, own.blocks, share) + 1) / own.blocks
+        assert row["value_low"] == (quantile(numbers, low) if low > 0 else None)
+        assert row["value_high"] == (quantile(numbers, high) if high <= 1 else None)
+        assert row["p_value"] is row["p_adjusted"] is None
+        if variant != "french":
+            assert row["difference"] == quantile(numbers, share) - quantile(base, share)
+            bounds = row["difference_low"], row["difference_high"]
+            assert None in bounds or bounds[0] <= row["difference"] <= bounds[1]
+
+
+def test_p_values_are_corrected_for_all_comparisons_of_the_run(compared):
+    rows = compared.measures.filter(pl.col("p_value").is_not_null())
+    assert len(rows) == 2 * len(SIZES) * (len(MEASURES) - len(PERCENTILES))
+    corrected = false_discovery_control(rows["p_value"].to_numpy(), method="by")
+    assert rows["p_adjusted"].to_list() == pytest.approx(list(corrected))
+
+
+def test_seats_and_lengths_are_those_of_the_games(compared, games):
+    for (variant, size), own in games.items():
+        wins = own.seats["win_share"].to_numpy().reshape(len(own.rotations), own.blocks, size)
+        seats = compared.seats.filter(players=size, variant=variant)
+        assert seats["win_share"].to_list() == pytest.approx(list(wins.mean(axis=(0, 1))))
+        first = row_of(compared, size, variant, "first_seat")
+        assert seats["win_share"][0] - 1 / size == pytest.approx(first["value"])
+        assert seats["difference"][0] == pytest.approx(first["difference"])
+        assert seats["win_share_low"][0] - 1 / size == pytest.approx(first["value_low"])
+        lengths = compared.lengths.filter(players=size, variant=variant)
+        counts = own.games["turns"].value_counts().sort("turns")
+        assert lengths["turns"].to_list() == counts["turns"].to_list()
+        assert lengths["games"].to_list() == counts["count"].to_list()
+
+
+def test_tables_have_their_columns_and_all_rows(compared):
+    assert {name: dict(table.schema) for name, table in compared.tables.items()} == SCHEMAS
+    assert len(compared.measures) == len(SIZES) * len(VARIANTS) * len(MEASURES)
+    assert compared.variants["variant"].to_list() == VARIANTS
+    assert compared.variants["differs"].to_list()[:2] == [
+        "flip_without_return: true -> false; flip_returned: true -> false; "
+        "tiebreak: shared -> highest-tile",
+        "",
+    ]
+    for text, variant in zip(compared.variants["rules"], VARIANTS, strict=True):
+        assert json.loads(text) == load_rules(variant, ["turn_limit=90"]).as_dict()
+
+
+def test_unfinished_games_are_counted_and_told_of(compared):
+    rows = rows_of(compared, measure="unfinished")
+    unfinished = sum(round(row["value"] * row["games"]) for row in rows)
+    assert compared.unfinished == unfinished > 0
+    assert compared.games == sum(row["games"] for row in rows) == 3 * 3 * 120
+    assert any("turn limit" in remark and "extrawurm" in remark for remark in compared.remarks)
+
+
+def test_the_stronger_bot_is_the_one_that_wins_more_in_the_reference(compared):
+    assert compared.manifest["result"]["stronger"] == {"2": "eager", "3": "eager", "4": "eager"}
+    for size in SIZES:
+        assert row_of(compared, size, "french", "skill")["value"] > 1
+
+
+# ------------------------------------------------------------------------------------ known effects
+
+
+def test_variants_that_are_the_same_differ_by_nothing():
+    rules = load_rules("classic")
+    same = pickosim.compare(["classic", "classic", rules], BOTS, 3, 300, sets=["dice=8"])
+    assert same.variants["variant"].to_list() == ["classic", "classic#2", "classic#3"]
+    assert same.variants["differs"].to_list() == ["", "", ""]
+    others = same.measures.filter(
+        pl.col("variant") != "classic", ~pl.col("measure").is_in(PERCENTILES)
+    )
+    for column in ("difference", "difference_low", "difference_high"):
+        assert set(others[column]) == {0.0}
+        seats = same.seats.filter(pl.col("variant") != "classic")
+        assert set(seats[column]) == {0.0}
+    assert set(others["p_value"]) == set(others["p_adjusted"]) == {1.0}
+    percentiles = same.measures.filter(pl.col("measure").is_in(PERCENTILES))
+    assert set(percentiles["difference"]) == {0.0, None}
+    assert same.manifest["result"]["headline"].startswith(
+        "No difference beyond chance between classic and classic#2 and classic#3 in turns a game"
+    )
+
+
+def test_fewer_tiles_and_the_short_rules_shorten_the_game():
+    few = load_rules("classic").with_options(
+        {"name": "few", "tiles": {"21": 1, "22": 1, "25": 2, "29": 3, "33": 4}}
+    )
+    results = pickosim.compare(["classic", "short", few], BOTS, "2,4", 1000)
+    for size in (2, 4):
+        for variant in ("short", "few"):
+            row = row_of(results, size, variant, "turns")
+            assert row["difference_high"] < 0
+            assert row["p_adjusted"] < 0.001
+        assert (
+            row_of(results, size, "few", "turns")["value"]
+            < row_of(results, size, "short", "turns")["value"]
+        )
+    assert "shorter in short" in results.manifest["result"]["headline"]
+
+
+def test_pairing_by_dice_narrows_the_difference():
+    """Two variants that mostly play alike differ by far less than their own intervals are wide."""
+    results = pickosim.compare(["classic", "short"], ["eager"], 2, 2000)
+    row = row_of(results, 2, "short", "turns")
+    base = row_of(results, 2, "classic", "turns")
+    unpaired = np.hypot(row["value_high"] - row["value"], base["value_high"] - base["value"])
+    assert row["difference_high"] - row["difference"] < 0.7 * unpaired
+
+
+def test_a_share_that_never_differed_is_not_called_certain():
+    """Different rules, and no block with another first place: the bound of so many blocks."""
+    results = pickosim.compare(["classic", "manual"], ["eager"], 2, 400, sets=["turn_limit=3"])
+    row = row_of(results, 2, "manual", "unfinished")
+    bound = 1 - 0.025 ** (1 / 400)
+    assert (row["value"], row["difference"], row["p_value"]) == (1.0, 0.0, 1.0)
+    assert row["difference_low"] == pytest.approx(-bound)
+    assert row["difference_high"] == pytest.approx(bound)
+
+
+def test_a_quantile_lies_in_its_interval_as_often_as_said():
+    """Even where games of a block are the same game twice, so that they tell no more than one."""
+    chance = np.random.default_rng(7)
+    inside = 0
+    for _ in range(400):
+        blocks = chance.geometric(0.1, 150)
+        low, high = quantile_interval(np.bincount(np.repeat(blocks, 2)), 0.5, 150)
+        inside += low <= 7 <= high  # the median: 1 - 0.9 ** 7 > 0.5 > 1 - 0.9 ** 6
+    assert inside >= 380
+
+
+# ------------------------------------------------------------------------------------- seats, bots
+
+
+def test_only_rotations_that_differ_are_played():
+    assert seatings(("a", "a", "a")) == [("a", "a", "a")]
+    assert seatings(("a", "b", "a", "b")) == [("a", "b", "a", "b"), ("b", "a", "b", "a")]
+    assert seatings(("a", "b", "a")) == rotations(("a", "b", "a"))
+
+
+def test_with_one_bot_there_is_no_word_on_skill():
+    results = pickosim.compare(["classic", "short"], ["eager"], "2-3", 100)
+    assert "skill" not in set(results.measures["measure"])
+    assert set(results.measures["games"]) == {100}
+    assert results.manifest["result"]["stronger"] == {}
+    assert any("nothing is said about skill" in remark for remark in results.remarks)
+
+
+def test_the_seats_are_filled_over_and_over():
+    study = plan_compare(["classic", "short"], ["eager", "random", "eager"], "2-5")
+    assert study.tables_played == [
+        ("eager", "random"),
+        ("eager", "random", "eager"),
+        ("eager", "random", "eager", "eager"),
+        ("eager", "random", "eager", "eager", "random"),
+    ]
+    assert [entrant.name for entrant in study.entrants] == ["eager", "random"]
+
+
+def test_games_are_rounded_up_to_blocks_and_said_so():
+    results = pickosim.compare(["classic", "short"], ["eager", "random", "thief"], "2-3", 100)
+    assert set(results.measures.filter(players=2)["games"]) == {100}
+    assert set(results.measures.filter(players=3)["games"]) == {102}
+    assert (
+        "100 games a variant are no whole number of blocks everywhere: rounded up to 102 with 3 players."
+        in results.remarks
+    )
+    assert "At a table of 2 only eager and random sit." in results.remarks
+    assert any(remark.startswith("With only 34 blocks") for remark in results.remarks)
+
+
+def test_bots_in_a_list():
+    assert listed_bots("expected,eager") == ["expected", "eager"]
+    assert listed_bots("threshold:target=25, eager") == ["threshold:target=25", "eager"]
+    assert listed_bots("a.py:Mine:x=1,y=2,eager") == ["a.py:Mine:x=1,y=2", "eager"]
+
+
+# ----------------------------------------------------------------------------------------- as a run
+
+
+def same_tables(a: Results, b: Results) -> None:
+    assert a.tables.keys() == b.tables.keys()
+    for name in a.tables:
+        assert_frame_equal(a.tables[name], b.tables[name], check_exact=True)
+
+
+@pytest.mark.parametrize("options", [{"chunk": 25}, {"chunk": 40, "workers": 2}])
+def test_chunks_and_workers_change_nothing(compared, options):
+    again = pickosim.compare(
+        VARIANTS, BOTS, SIZES, GAMES, SEED, sets=["turn_limit=90"], reference="french", **options
+    )
+    same_tables(again, compared)
+    assert again.manifest["result"] == compared.manifest["result"]
+
+
+def test_a_plan_survives_json(tmp_path):
+    path = tmp_path / "nine.toml"
+    path.write_text("dice = 9\n")
+    study = plan_compare(
+        ["extrawurm", str(path)], ["eager", "random", "eager"], "2,4", 500, 3, sweeps=["dice=7,8"]
+    )
+    assert Compare.from_plan(json.loads(json.dumps(study.plan))) == study
+    assert replace(study, seed=4).plan != study.plan
+
+
+def test_an_interrupted_run_ends_as_if_nothing_had_happened(compared, tmp_path):
+    def stop(games, sums):
+        raise KeyboardInterrupt
+
+    with pytest.raises(RunStoppedError, match="pickosim resume"):
+        pickosim.compare(
+            VARIANTS,
+            BOTS,
+            SIZES,
+            GAMES,
+            SEED,
+            sets=["turn_limit=90"],
+            reference="french",
+            chunk=50,
+            folder=tmp_path / "run",
+            progress=Progress(played=stop),
+        )
+    resumed = pickosim.resume(tmp_path / "run")
+    same_tables(resumed, compared)
+    result = resumed.manifest["result"]
+    assert result["sentences"] == compared.manifest["result"]["sentences"]
+
+
+def test_a_run_whose_rules_have_changed_is_not_gone_on_with(tmp_path):
+    def stop(games, sums):
+        raise KeyboardInterrupt
+
+    path = tmp_path / "mine.toml"
+    path.write_text("dice = 9\n")
+    with pytest.raises(RunStoppedError):
+        pickosim.compare(
+            ["classic", path], ["eager"], folder=tmp_path / "run", progress=Progress(played=stop)
+        )
+    path.write_text("dice = 7\n")
+    with pytest.raises(
+        PickosimError, match="have changed since the run began: dice was 9 and is 7"
+    ):
+        pickosim.resume(tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"variants": ["classic"]}, "A comparison needs two variants at least"),
+        ({"reference": "french"}, 'No variant is named "french"; the variants are classic, short.'),
+        ({"bots": []}, "Somebody must play"),
+        ({"bots": "eager"}, 'Bots are given as a list, as in ["eager"].'),
+        ({"bots": ["eger"]}, 'There is no bot named "eger"; did you mean "eager"?'),
+        ({"players": "1-2"}, "classic: 2 to 7 players can play, not 1."),
+        ({"players": "many"}, 'Players are given like 4, 2-5 or 2,4,7, not "many".'),
+        (
+            {"variants": ["classic", "extrawurm"], "sweeps": ["specialists.apple={seat = 3}"]},
+            "classic specialists.apple={seat = 3}: specialists.apple starts with seat 3",
+        ),
+        ({"games": "few"}, "Games are given as a number"),
+        ({"seed": -1}, "A seed is a whole number"),
+    ],
+)
+def test_mistakes(given, said):
+    with pytest.raises(PickosimError) as caught:
+        plan_compare(**{"variants": ["classic", "short"], "players": 2, **given})
+    assert said in str(caught.value)
+
+
+# ------------------------------------------------------------------------------------------ in words
+
+
+def test_sentences_say_what_changed_by_how_much_and_whether_beyond_chance(compared):
+    result = compared.manifest["result"]
+    assert result["headline"].startswith("Against french, games are ")
+    turns = row_of(compared, 3, "extrawurm", "turns")
+    half = (turns["difference_high"] - turns["difference_low"]) / 2
+    (sentence,) = [
+        said
+        for said in result["sentences"]
+        if said.startswith("extrawurm against french, beyond chance: a game takes ")
+    ]
+    assert f"{plus_minus(turns['difference'], half)} more with 3" in sentence
+    for variant in ("classic", "extrawurm"):
+        told = [said for said in result["sentences"] if said.startswith(f"{variant} against")]
+        assert 2 <= len(told) <= 7
+    assert any("comparisons of this run" in remark for remark in result["remarks"])
+
+
+def test_every_told_measure_is_told_once_a_variant(compared):
+    """Either by how much it differs, or that it does not beyond chance."""
+    for variant in ("classic", "extrawurm"):
+        told = [s for s in compared.manifest["result"]["sentences"] if s.startswith(variant)]
+        for beyond, alike, measure in (
+            ("a game takes", "turns a game", "turns"),
+            ("the first seat wins", "what the first seat wins", "first_seat"),
+            ("eager wins", "what eager wins", "skill"),
+            ("the winner leads", "the winner's margin", "margin"),
+            ("the lead changes", "lead changes (", "lead_changes"),
+            ("ties are", "ties (", "ties"),
+        ):
+            rows = rows_of(compared, variant=variant, measure=measure)
+            differs = any(row["p_adjusted"] < 0.05 for row in rows)
+            assert any(f"beyond chance: {beyond}" in said for said in told) == differs
+            assert any(alike in said for said in told if "no difference" in said) != differs
+
+
+def test_many_variants_get_a_sentence_a_measure():
+    results = pickosim.compare(
+        ["classic"], BOTS, "2-3", 60, sweeps=["dice=6..10", "claim=next-lower,any-lower"]
+    )
+    sentences = results.manifest["result"]["sentences"]
+    assert len(results.variants) == 10
+    assert len(sentences) == 6
+    assert "of 9 variants differ from the reference beyond chance in turns a game" in sentences[0]
+
+
+@pytest.mark.parametrize(
+    ("value", "half", "said"),
+    [
+        (34.2134, 0.0312, "34.21 ± 0.03"),
+        (34.2134, 0.0149, "34.213 ± 0.015"),
+        (1234.5, 31.2, "1,234 ± 31"),
+        (-0.04, 0.3, "0.0 ± 0.3"),
+        (0.0, 0.0, "0"),
+        (2.5, float("inf"), "2.5 ± ?"),
+    ],
+)
+def test_numbers_have_as_many_places_as_their_error(value, half, said):
+    assert plus_minus(value, half) == said
+
+
+def test_lists():
+    assert listed(["a"]) == "a"
+    assert listed(["a", "b", "c"]) == "a, b and c"
+
+
+def test_no_difference_is_bounded_by_what_the_intervals_allow(compared):
+    measures = compared.measures.filter(pl.col("measure") == "turns").with_columns(
+        p_adjusted=pl.when(pl.col("p_value").is_not_null()).then(1.0)
+    )
+    others = [
+        measures.with_columns(measure=pl.lit(name))
+        for name in ("first_seat", "skill", "margin", "lead_changes", "ties")
+    ]
+    headline, sentences = findings(
+        pl.concat([measures, *others]), "french", {2: "eager", 3: "eager", 4: "eager"}
+    )
+    assert headline.startswith("No difference beyond chance between french and classic and extra")
+    bounds = measures.filter(variant="classic").select("difference_low", "difference_high")
+    reach = np.abs(bounds.drop_nulls().to_numpy()).max()
+    said = float(sentences[0].split("turns a game (within ± ")[1].split(" turns)")[0])
+    assert reach <= said < 1.11 * reach
+
+
+def test_a_single_block_tells_nothing_of_differences():
+    results = pickosim.compare(["classic", "short"], BOTS, 2, 1)
+    row = row_of(results, 2, "short", "turns")
+    assert (row["games"], row["p_value"]) == (2, 1.0)
+    assert row["difference_high"] == float("inf")
+    console = Console(width=80, file=StringIO())
+    console.print(*compare_words(results), sep="\n")
+    assert "turns a game (so few games tell nothing)" in " ".join(console.file.getvalue().split())
+
+
+def test_an_interval_as_text():
+    assert drawn(0.0, -1.0, 1.0, -2.0, 2.0, 9) == "  ──●──"
+    assert drawn(-1.0, -2.0, 0.0, -2.0, 2.0, 9) == "──●─┼"
+    assert drawn(1.5, 1.0, 2.0, -2.0, 2.0, 9) == "    │ ─●─"
+    assert drawn(0.0, 0.0, 0.0, 0.0, 0.0, 5) == "●"
+
+
+@pytest.mark.parametrize("width", [80, 120, 400])
+def test_words_fit_the_terminal(compared, width):
+    console = Console(width=width, file=StringIO(), highlight=False, markup=False)
+    console.print(*compare_words(compared), sep="\n")
+    told = console.file.getvalue()
+    lines = told.split("\n")
+    assert max(map(len, lines)) <= width
+    assert [line for line in lines if "percentiles 5, 50, 95" in line]
+    for number in ("turns", "steals", "margin", "first_seat"):
+        for row in rows_of(compared, measure=number):
+            scale = 100 if number == "first_seat" else 1
+            value, low, high = (scale * row[k] for k in ("value", "value_low", "value_high"))
+            assert plus_minus(value, (high - low) / 2) in told
+    assert all(f"{size} players, 120 games a variant" in told for size in SIZES)
+
+
+def test_the_command(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    command = "compare classic --sweep dice=7,8 --set steal=must --bots eager,random --players 2-3"
+    arguments = [*command.split(), "--reference", "classic dice=8", "--games", "100"]
+    arguments += ["--workers", "1", "--out", "run", "--export", "csv,json,md"]
+    assert cli.run(arguments) == 0
+    out, err = capsys.readouterr()
+    assert "classic dice=7  dice: 8 -> 7" in out
+    assert "2 players, 100 games a variant" in out
+    assert "404 games, 0 unfinished" in err
+    for name in SCHEMAS:
+        for kind in ("parquet", "csv", "json", "md"):
+            assert (tmp_path / "run" / f"{name}.{kind}").exists()
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert manifest["command"].startswith(f"pickosim {command} --reference 'classic dice=8'")
+    assert cli.run(["resume", "run", "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["manifest"]["result"]["headline"] in out
+    assert {row["variant"] for row in told["measures"]} == {"classic dice=7", "classic dice=8"}
+    assert cli.run(["resume", "run", "--format", "csv"]) == 0
+    assert capsys.readouterr().out == (tmp_path / "run" / "measures.csv").read_text()
+
+
+def test_a_mistake_on_the_command_line(capsys):
+    assert cli.run(["compare", "classic", "--sweep", "dice=7,80"]) == 2
+    assert (
+        capsys.readouterr()
+        .err.strip()
+        .endswith("pickosim: --sweep dice=80: dice must be a whole number from 1 to 12, not 80.")
+    )
