@@ -247,6 +247,10 @@ def remarks_of(
         "association: who does well gets more specialists. Absence is causal, about the game and "
         "not about a player."
     )
+    yield (
+        "Win share is what is gained on rivals. Worms are the starter's own: a specialist can bring rivals "
+        "as many, once it is theirs, and then they win nobody a game."
+    )
     if "raven" in specialists:
         yield (
             "Nobody ever owns the raven: to start with it is to have had its visit, a bratworm from the "

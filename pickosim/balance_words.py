@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from pickosim.results import Results
 
+GAP = 2
+"""Between two columns of a table."""
+
 Row = dict[str, Any]
 Ends = tuple[float, float, float]
 """A value and its interval."""
@@ -77,11 +80,12 @@ class Drawn:
     intervals: Sequence[Ends | None]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        taken = sum(
-            max(len(text) for text in column) + 1
-            for column in zip(*([heading for heading, _ in self.columns], *self.rows), strict=True)
-        )
-        width = max(NARROWEST, min(WIDEST, options.max_width - taken - 1))
+        widths = [
+            max(map(len, column))
+            for column in zip([heading for heading, _ in self.columns], *self.rows, strict=True)
+        ]
+        taken = sum(widths) + GAP * len(widths)
+        width = max(NARROWEST, min(WIDEST, options.max_width - taken))
         ends = [end for interval in self.intervals if interval for end in interval[1:]]
         low, high = min([0.0, *ends]), max([0.0, *ends])
         at = self.at
@@ -190,7 +194,8 @@ def _seen(level: str, rows: Sequence[Row]) -> RenderableType:
         ("held at end, %", "right"),
         ("holder wins, %", "right"),
     ]
-    title = f"Seen, a game ({level}; {rows[0]['games']:,} games). An association: even would be {even:.1f} %"
+    where = f"{rows[0]['games']:,} games ({level})"
+    title = f"Seen in {where}: an association; even is {even:.1f} %"
     return grid(title, columns, cells)
 
 
@@ -200,10 +205,10 @@ def _sensitivity(table: pl.DataFrame) -> Iterator[RenderableType]:
         tiles = [row for row in rows if row["gain_of"] == FIRST_TAKER]
         if tiles:
             yield Text()
-            title = f"Gain of its first taker by starting tile, points of win share ({level})"
+            title = f"First taker's gain by starting tile, points of win share ({level})"
             yield _by_tile(title, tiles, "gain", "+")
             yield Text()
-            title = f"Take-up by starting tile: taken by anybody, % of games ({level})"
+            title = f"Take-up by starting tile: taken at all, % of games ({level})"
             yield _by_tile(title, tiles, "take_up", "")
         numbers: dict[tuple[str, str], list[Row]] = {}
         for row in rows:
@@ -215,25 +220,28 @@ def _sensitivity(table: pl.DataFrame) -> Iterator[RenderableType]:
 
 
 def _by_tile(title: str, rows: Sequence[Row], name: str, sign: str) -> RenderableType:
+    """A line a tile; of all intervals only the widest is told, so that it fits a terminal."""
     found: dict[str, dict[str, str]] = {}
     for row in rows:
         given = "°" if row["as_given"] else " "
-        shown = f"{_number(row, name, 100, sign)}{given}"
-        found.setdefault(row["setting"], {})[row["specialist"]] = shown
+        shown = "-" if row[name] is None else f"{100 * row[name]:{sign}.1f}"
+        found.setdefault(row["setting"], {})[row["specialist"]] = f"{shown}{given}"
     specialists = list(dict.fromkeys(row["specialist"] for row in rows))
     cells = [
-        (tile, *(of.get(name, "") for name in specialists))
+        (tile, *(of.get(one, "") for one in specialists))
         for tile, of in sorted(found.items(), key=lambda one: int(one[0]))
     ]
-    columns = [("tile", "right"), *((f"{name} ", "right") for name in specialists)]
-    games = f"{min(row['games'] for row in rows):,} games each, ° as given"
-    return grid(f"{title}; {games}", columns, cells)
+    columns = [("tile", "right"), *((f"{one} ", "right") for one in specialists)]
+    widest = max(row[f"{name}_high"] - row[f"{name}_low"] for row in rows if row[name] is not None)
+    games = min(row["games"] for row in rows)
+    note = f"95 %: ± {50 * widest:.2g} at most; {games:,} games each; ° as given"
+    return grid(f"{title}\n{note}", columns, cells)
 
 
 def _by_number(level: str, specialist: str, option: str, rows: Sequence[Row]) -> RenderableType:
     cells = [
         (
-            f"{airy(row['setting'])}{'°' if row['as_given'] else ' '}",
+            f"{row['setting']}{'°' if row['as_given'] else ' '}",
             points(row),
             _number(row, "take_up", 100),
             f"{row['games']:,}",
@@ -241,9 +249,9 @@ def _by_number(level: str, specialist: str, option: str, rows: Sequence[Row]) ->
         for row in rows
     ]
     name = specialist.replace("-", " ").capitalize()
-    title = f"{name} by {option}: worth to a starter, points of win share ({level}); ° as given"
+    title = f"{name} by {option}: worth to a starter ({level})"
     columns = [
-        ("value", "left"),
+        ("° as given", "left"),
         ("points", "right"),
         ("take-up, %", "right"),
         ("games", "right"),
@@ -272,8 +280,8 @@ def _suggestion(rows: Sequence[Row]) -> RenderableType:
         ("setting", "left"),
     ]
     title = (
-        "Suggestion: spread of what specialists bring their first taker, points of win share "
-        f"({rows[0]['games']:,} games each)"
+        "Suggestion: how far apart specialists are, in what they bring their first taker\n"
+        f"spread in points of win share; {rows[0]['games']:,} games each"
     )
     return grid(title, columns, cells)
 

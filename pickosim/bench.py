@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import os
-import platform
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
-import numba
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from pickosim import __version__, baseline
+from pickosim import baseline
 from pickosim.dice import POINTS
 from pickosim.game import BATCH, Batch, play_games
 from pickosim.match import Match, seat
+from pickosim.provenance import machine, versions
+from pickosim.rules import load_rules
+from pickosim.run import Workers, start
+from pickosim.run_folder import RunFolder
+from pickosim.schedule import lane, rotations
 from pickosim.solver import solve
 from pickosim.strategy import Strategy
+from pickosim.tournament_study import Tournament
 from pickosim.turn_graph import WORTH, Problem, graph
 from pickosim.valuation import cache_statistics, forget_solutions
 from pickosim.view import BoolArray, Turn
@@ -33,6 +38,9 @@ BATCHES = 4
 """Batches that a run of the engine has at least. When the last games have been dealt, those that end leave
 their places empty, and steps cost nearly as much for few games as for many: with fewer batches that
 would count for too much."""
+
+SIMPLE = ("eager", "threshold", "cautious", "gambler", "thief")
+"""Bots that answer at once."""
 
 Row = dict[str, Any]
 
@@ -67,6 +75,7 @@ def run_bench(seconds: float = 2.0) -> list[Row]:
             *_engine_rows("extrawurm-4-eager", seat(["eager"] * 4, "extrawurm"), seconds),
             _engine_row("classic-2-numpy", seat([PlainEager()] * 2, "classic"), seconds, 1),
             _engine_row("extrawurm-2-numpy", seat([PlainEager()] * 2, "extrawurm"), seconds, 1),
+            *_tournament_rows(seconds),
             *(
                 _expected_row(rules, players, seconds)
                 for rules in ("classic", "extrawurm")
@@ -75,29 +84,6 @@ def run_bench(seconds: float = 2.0) -> list[Row]:
             _baseline_row(seconds),
         )
     ]
-
-
-def machine() -> Row:
-    """The machine, as it describes itself."""
-    return {"machine": _processor(), "cores": os.cpu_count(), "system": platform.platform()}
-
-
-def versions() -> Row:
-    """The versions that a result depends on."""
-    return {
-        "pickosim": __version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "numba": numba.__version__,
-    }
-
-
-def _processor() -> str:
-    try:
-        with Path("/proc/cpuinfo").open(encoding="utf-8") as lines:
-            return next(line.split(":")[1].strip() for line in lines if "model name" in line)
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
 
 
 def _engine_rows(name: str, match: Match, seconds: float) -> list[Row]:
@@ -130,6 +116,57 @@ def _engine_row(
         "seconds": round(best, 3),
         "bytes_per_running_game": Batch(match, 0, BATCH).bytes_per_game,
     }
+
+
+def _tournament_rows(seconds: float) -> list[Row]:
+    """A round robin of simple bots with all that is around the games: on one core, and on all of them.
+
+    `overhead` is what schedule, statistics and checkpoints add to the time of the bare games.
+    """
+    cores = os.cpu_count() or 1
+    match = seat(SIMPLE[:2], "classic")
+    each = _games_for(lambda games: play_games(match, 0, games), seconds, BATCH, BATCH) // 10
+    study = Tournament.planned(SIMPLE, load_rules("classic"), 2, max(each, 2000), 0, workers=cores)
+    games = sum(task.games for task in study.stage(0, []))
+    rows = []
+    for workers in sorted({1, cores}):
+        times, bare = [], []
+        for _ in range(REPEATS):
+            # One after the other, so that a busy machine slows both.
+            times.append(_tournament_time(study, workers))
+            if workers == 1:
+                bare.append(_best_time(lambda: _play_bare(study), 1))
+        row = {
+            "name": "tournament-classic-2-simple",
+            "games_per_second": round(games / min(times)),
+            "workers": workers,
+            "games": games,
+            "seconds": round(min(times), 3),
+            "bytes_per_running_game": None,
+        }
+        if bare:
+            row["overhead"] = round(min(times) / min(bare) - 1, 4)
+        rows.append(row)
+    return rows
+
+
+def _tournament_time(study: Tournament, workers: int) -> float:
+    """Seconds of a whole run in a folder, its workers having been started before."""
+    crew = Workers(workers)
+    with TemporaryDirectory() as folder:
+        with crew.hired() as pool:
+            list(pool(delayed(_play_share)(seat(SIMPLE[:2], "classic"), 0, 64) for _ in range(8)))
+        began = perf_counter()
+        start(study, RunFolder(Path(folder) / "run"), crew)
+        return perf_counter() - began
+
+
+def _play_bare(study: Tournament) -> None:
+    """The games of a tournament and nothing else."""
+    for task in study.stage(0, []):
+        for seating in rotations(tuple(entrant.spec for entrant in task.entrants)):
+            first = lane(task.part) + task.blocks.start
+            play_games(seat(seating, study.rules), first, len(task.blocks))
 
 
 def _expected_row(rules: str, players: int, seconds: float) -> Row:
@@ -193,9 +230,9 @@ def _games_for(
     return max(trial if least is None else least, round(trial * seconds / (perf_counter() - began)))
 
 
-def _best_time(run: Callable[[], object]) -> float:
+def _best_time(run: Callable[[], object], repeats: int = REPEATS) -> float:
     times = []
-    for _ in range(REPEATS):
+    for _ in range(repeats):
         began = perf_counter()
         run()
         times.append(perf_counter() - began)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,16 @@ def versions() -> dict[str, Any]:
         "numpy": np.__version__,
         "numba": numba.__version__,
     }
+
+
+def peak_megabytes() -> int | None:
+    """The most memory that this process has had so far; None where the system does not tell."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(most / (1 << 20 if sys.platform == "darwin" else 1 << 10))
 
 
 def _processor() -> str:

@@ -23,7 +23,7 @@ from joblib import Parallel, delayed, parallel_config
 from joblib.externals.loky.process_executor import BrokenProcessPool
 
 from pickosim.errors import PickosimError
-from pickosim.provenance import machine, versions
+from pickosim.provenance import machine, peak_megabytes, versions
 from pickosim.rules import RULES_VERSION
 from pickosim.run_folder import Manifest, RunFolder
 from pickosim.sums import Sums, add
@@ -229,6 +229,7 @@ def _carry_on(
         manifest["seconds"] = round(seconds, 3)
         manifest["games_played"] = stopwatch["games"]
         manifest["games_per_second"] = round(stopwatch["games"] / max(seconds, 1e-9))
+        manifest["peak_megabytes"] = peak_megabytes()
         if status == "finished":
             manifest["finished"] = _now()
         if folder is not None:

@@ -125,7 +125,8 @@ def finalists(
             break
         spreads = np.sqrt(np.stack(list(states.values())).var(axis=2, ddof=1).mean(axis=1))
         order = np.argsort(spreads, kind="stable")
-        ranked = [(list(states)[i], float(spreads[i])) for i in order[:BEAM]]
+        settings = list(states)
+        ranked = [(settings[i], float(spreads[i])) for i in order[:BEAM]]
         frontier = {setting: states[setting] for setting, _ in ranked}
         possible = [Guess(*one) for one in ranked if not _crowded(knobs, one[0])]
         found += possible[:FINALISTS]

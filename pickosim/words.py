@@ -278,7 +278,20 @@ def bench_tables(rows: list[dict[str, Any]]) -> Iterator[Group | Text]:
     yield Text()
     yield grid("The turn solver's cache, from empty", columns, caches)
     yield Text()
+    yield Text(_around(rows))
     yield Text(_conditions(rows[0]))
+
+
+def _around(rows: list[dict[str, Any]]) -> str:
+    """What a tournament adds to its games, and what more workers bring."""
+    one, *more = (row for row in rows if row["name"].startswith("tournament"))
+    said = (
+        f"Schedule, statistics and checkpoints add {percent(one['overhead'])} to the games' time."
+    )
+    for row in more:
+        ratio = row["games_per_second"] / one["games_per_second"]
+        said += f" {row['workers']} workers play a tournament {ratio:.2f} times as fast as one."
+    return said
 
 
 def _conditions(row: dict[str, Any]) -> str:

@@ -1,0 +1,166 @@
+"""Experiments as files: what they may say, how mistakes are told, and that the shipped ones still answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import pickosim
+from pickosim import cli
+from pickosim.errors import PickosimError
+from pickosim.experiments import load_experiment
+from pickosim.run_folder import RunFolder
+
+SHIPPED = sorted((Path(__file__).parents[1] / "experiments").glob("*.toml"))
+
+GOOD = """\
+question = "Which is better?"
+study = "tournament"
+bots = ["eager", "random"]
+games = "1k"
+seed = 3
+report = ["standings"]
+"""
+
+
+def test_an_experiment_is_what_its_command_would_be(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("which.toml").write_text(GOOD, encoding="utf-8")
+    results = pickosim.experiment("which.toml", folder="run")
+    same = pickosim.tournament(["eager", "random"], games=1_000, seed=3)
+    for name, table in same.tables.items():
+        assert results.tables[name].equals(table)
+    manifest = RunFolder(Path("run")).manifest()
+    assert manifest["question"] == "Which is better?"
+    assert manifest["experiment"] == "which.toml"
+    assert [path.name for path in Path("run").glob("*.md")] == ["standings.md"]
+
+
+def test_the_command_takes_a_file(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("which.toml").write_text(GOOD, encoding="utf-8")
+    assert cli.run(["run", "which.toml", "--games", "200", "--workers", "1"]) == 0
+    told = capsys.readouterr()
+    assert told.out.startswith("Round robin") or told.out.startswith("One table")
+    assert "200 games, 0 unfinished" in told.err
+    (folder,) = Path("runs").iterdir()
+    assert folder.name.startswith("which-")
+    assert RunFolder(folder).manifest()["command"].startswith("pickosim run which.toml")
+
+
+MISTAKES = {
+    "bots = ": "line 3: this is no TOML: Invalid value",
+    "bots = 7": 'line 3: bots cannot be 7; write a list, as bots = ["eager", "expected"]',
+    "bot = []": 'line 3: there is no key "bot"; did you mean "bots"? The keys are question, study',
+    "": 'line 1: the key "bots" is missing; write a list',
+    'bots = ["egaer", "random"]': 'no bot named "egaer"; did you mean "eager"?',
+}
+
+
+@pytest.mark.parametrize("line", MISTAKES, ids=lambda line: line or "nothing")
+def test_a_mistake_in_a_file_gets_line_key_and_remedy(tmp_path, capsys, line):
+    path = tmp_path / "wrong.toml"
+    path.write_text(GOOD.replace('bots = ["eager", "random"]', line), encoding="utf-8")
+    assert cli.run(["run", str(path)]) == 2
+    assert MISTAKES[line] in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('"tournament"', '"tourney"', "line 2: study cannot be 'tourney'; write study = \"tourn"),
+        ('report = ["standings"]', 'report = ["standing"]', "line 6: a tournament has no table"),
+        ("seed = 3", 'seed = "3"', "line 5: seed cannot be '3'; write a whole number"),
+        ("seed = 3", "sweeps = []", 'line 5: there is no key "sweeps"'),
+        ('"1k"', '"many"', 'like 20000, 250k or 1M, not "many"'),
+    ],
+)
+def test_other_mistakes(tmp_path, old, new, said):
+    path = tmp_path / "wrong.toml"
+    path.write_text(GOOD.replace(old, new), encoding="utf-8")
+    with pytest.raises(PickosimError) as caught:
+        pickosim.experiment(path)
+    assert said in str(caught.value)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    (tmp_path / "ladder.toml").write_text(GOOD, encoding="utf-8")
+    with pytest.raises(PickosimError, match=r'cannot be read: .*; did you mean "ladder\.toml"\?'):
+        load_experiment(tmp_path / "lader.toml")
+
+
+# --------------------------------------------------------------------------- what the shipped ones say
+
+
+def measured(
+    results: pickosim.Results, measure: str, variant: str, players: int
+) -> dict[str, float]:
+    row = results.measures.row(
+        by_predicate=(pl.col("measure") == measure)
+        & (pl.col("variant") == variant)
+        & (pl.col("players") == players),
+        named=True,
+    )
+    return dict(row)
+
+
+def worth(results: pickosim.Results, specialist: str) -> float:
+    return float(results.worth.filter(pl.col("specialist") == specialist)["gain"].mean())
+
+
+def ladder(results: pickosim.Results) -> None:
+    order = results.standings["strategy"].to_list()
+    assert set(order[:2]) == {"winner", "expected"}
+    assert order[-1] == "random"
+
+
+def rule_sets(results: pickosim.Results) -> None:
+    assert results.variants["variant"].to_list()[0] == "classic"
+    assert results.variants.height == 7
+    for players in (2, 4):
+        assert measured(results, "turns", "short", players)["difference"] < 0
+        assert measured(results, "turns", "extrawurm", players)["difference"] > 20
+
+
+def specialists(results: pickosim.Results) -> None:
+    assert results.worth["specialist"].n_unique() == 6
+    assert results.worth["bot"].n_unique() >= 2
+
+
+def first_seat(results: pickosim.Results) -> None:
+    assert sorted(results.measures["players"].unique()) == [2, 3, 4, 5, 6, 7]
+    totals = results.seats.group_by("players").agg(pl.col("win_share").sum())
+    assert totals["win_share"].to_list() == pytest.approx([1.0] * 6)
+
+
+def flipping(results: pickosim.Results) -> None:
+    (variant,) = set(results.variants["variant"]) - {results.manifest["plan"]["reference"]}
+    for players in (2, 3, 4, 5):
+        row = measured(results, "turns", variant, players)
+        assert row["difference_high"] < 0
+
+
+HEADLINES: dict[str, tuple[str, Callable[[pickosim.Results], None]]] = {
+    "ladder": ("2k", ladder),
+    "rule_sets": ("400", rule_sets),
+    "specialists": ("400", specialists),
+    "specialists_boxed": ("400", specialists),
+    "first_seat": ("2k", first_seat),
+    "flipping": ("4k", flipping),
+}
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_a_shipped_experiment_still_says_what_was_found(path, tmp_path):
+    games, headline = HEADLINES[path.stem]
+    results = pickosim.experiment(path, games, workers=1, folder=tmp_path / "run")
+    headline(results)
+    findings = path.with_suffix(".md").read_text(encoding="utf-8")
+    assert f"pickosim run experiments/{path.name}" in findings
+    assert load_experiment(path).question in findings.replace("\n", " ")
+    assert path.with_suffix(".svg").exists() or "![" in findings
+    for name in load_experiment(path).report:
+        assert (tmp_path / "run" / f"{name}.md").exists()
