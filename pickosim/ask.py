@@ -11,6 +11,7 @@ from pickosim.dice import FACES
 from pickosim.errors import StrategyError
 from pickosim.match import Match
 from pickosim.rules import WORM
+from pickosim.turn import as_faces
 from pickosim.view import METHODS, Turn
 
 _OPTIONS = {"claim", "rob"}
@@ -51,6 +52,19 @@ def _heard(match: Match, turn: Turn, method: str) -> NDArray[Any]:
     if answers.dtype.kind not in kind:
         raise _wrong_kind(match, turn, method, answers, wanted)
     return answers
+
+
+def faces_of(answers: NDArray[Any]) -> NDArray[np.uint8]:
+    """(n,): the answers to `pick` as the engine takes them; what is no face becomes 0, never legal.
+
+    Kernels are compiled for few kinds of arrays: others (of another width, order of bytes or layout, or
+    read-only) are converted.
+    """
+    plain = answers.flags.carray
+    if plain and answers.dtype == np.uint8:
+        return answers
+    common = plain and answers.dtype in (np.int16, np.int64)
+    return as_faces(answers if common else answers.astype(np.int64))
 
 
 def illegal(

@@ -219,7 +219,8 @@ def settle_clear(
     """Settle the turn wherever the player has nothing to choose, which is almost everywhere.
 
     A player who is not `picky` takes the highest claim, one who is not `choosy` keeps the newer of two
-    specialists, one who is not `robbing` takes a bratworm from the richest. The other games are written to `open_rows`; returns their number.
+    specialists, one who is not `robbing` takes a bratworm from the richest. The other games are
+    written to `open_rows`; returns their number.
     """
     book = books[0]
     found = 0

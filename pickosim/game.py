@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pickosim.ask import ask, illegal
+from pickosim.ask import ask, faces_of, illegal
 from pickosim.claim import (
     claims_now,
     find_robbing,
@@ -32,7 +32,6 @@ from pickosim.tally import Tally, end_turns, follow_leads, new_tally, record
 from pickosim.turn import (
     HAND,
     Hands,
-    as_faces,
     begin,
     drop_busts,
     drop_stopped,
@@ -191,7 +190,7 @@ class Batch:
             self.hands,
             seat,
             rolling,
-            answers if answers.dtype == np.uint8 else as_faces(answers),
+            faces_of(answers),
             self.claimable,
             "rob" in self.asks[seat],
             self.asked,

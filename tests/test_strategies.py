@@ -236,7 +236,7 @@ def test_an_answer_that_cannot_be_converted_is_an_error_of_the_strategy():
         play_games(seat([Converter()] * 2, "classic", SEED), 0, 5)
 
 
-def test_good_answers_may_be_lists_and_narrow_or_wide_numbers():
+def test_good_answers_may_be_lists_and_any_kind_of_arrays():
     """Whatever NumPy reads as whole numbers or truths is fine."""
 
     class Lists(Wrapped):
@@ -248,8 +248,27 @@ def test_good_answers_may_be_lists_and_narrow_or_wide_numbers():
             good = super().answer(method, turn)
             return good if good.dtype == bool else good.astype(np.uint8)
 
+    class Strided(Wrapped):
+        def answer(self, method: str, turn: Turn) -> Any:
+            return np.repeat(super().answer(method, turn), 2)[::2]
+
+    class StridedBytes(Bytes):
+        def answer(self, method: str, turn: Turn) -> Any:
+            return np.repeat(super().answer(method, turn), 2)[::2]
+
+    class BytesSwapped(Wrapped):
+        def answer(self, method: str, turn: Turn) -> Any:
+            good = super().answer(method, turn)
+            return good if good.dtype == bool else good.astype(">u4")
+
+    class ReadOnly(Bytes):
+        def answer(self, method: str, turn: Turn) -> Any:
+            good = super().answer(method, turn).copy()
+            good.flags.writeable = False
+            return good
+
     usual = play_games(seat([Wrapped()] * 4, every_question(), SEED), 0, 20)
-    for kind in (Lists, Bytes):
+    for kind in (Lists, Bytes, Strided, StridedBytes, BytesSwapped, ReadOnly):
         other = play_games(seat([kind()] * 4, every_question(), SEED), 0, 20)
         assert all((a == b).all() for a, b in zip(usual, other, strict=True))
 
