@@ -14,10 +14,11 @@ from pickosim.rules import RuleSet
 Row = dict[str, Any]
 
 SHOWN_SHIFT = {
-    "turns": ("turns a game", 1.0, "longer", "shorter"),
-    "margin": ("worms of the winner's margin", 1.0, "wider", "narrower"),
-    "first_seat": ("points of win share for the seat that begins", 100.0, "more", "less"),
+    "turns": ("a game is", "turns", 1.0, "longer", "shorter"),
+    "margin": ("the winner's margin is", "worms", 1.0, "wider", "narrower"),
+    "first_seat": ("the first seat's advantage is", "points", 100.0, "larger", "smaller"),
 }
+"""How a change of a measure is told, in which unit and scale, upwards and downwards."""
 
 
 def findings(tables: Mapping[str, pl.DataFrame]) -> tuple[str, list[str]]:
@@ -149,7 +150,7 @@ def _seen(seen: Sequence[Row], worth: Sequence[Row]) -> Iterator[str]:
 def _absence(rows: Sequence[Row]) -> Iterator[str]:
     """The largest change that is beyond chance, measure by measure."""
     for measure, found in _grouped(rows, lambda row: row["measure"]).items():
-        words, scale, more, less = SHOWN_SHIFT[measure]
+        words, unit, scale, more, less = SHOWN_SHIFT[measure]
         sure = [row for row in found if is_beyond_chance(row)]
         if not sure:
             continue
@@ -158,8 +159,8 @@ def _absence(rows: Sequence[Row]) -> Iterator[str]:
         number = plus_minus(scale * abs(row["difference"]), half)
         direction = more if row["difference"] > 0 else less
         yield (
-            f"Missed most, without {_the(row['specialist'])} ({level_words(row)}): {number} {words} "
-            f"{direction} than the {_value(scale * row['value'])} of the game as given."
+            f"Missed most: without {_the(row['specialist'])} ({level_words(row)}), {words} {number} "
+            f"{unit} {direction} ({_value(scale * row['value'])} as given)."
         )
 
 

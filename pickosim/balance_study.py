@@ -460,7 +460,8 @@ class Balance:
             found.append(Knob(f"specialists.{name}", name, (place, *others)))
             if name in NUMBER_OPTIONS:
                 option = NUMBER_OPTIONS[name][0]
-                values = [value for value in self._numbers(name) if value != written[option]]
+                # 0 would not balance the specialist but make it a decoration.
+                values = [v for v in self._numbers(name) if v not in (0, written[option])]
                 found.append(Knob(option, name, (written[option], *values)))
         return found
 

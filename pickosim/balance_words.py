@@ -119,6 +119,8 @@ def _number(row: Row, name: str, scale: float = 1.0, sign: str = "") -> str:
     if ends is None:
         return "-"
     value, low, high = (scale * end for end in ends)
+    if low < high and value in (low, high):
+        return f"{low:.1f} to {high:.1f}"  # a share of 0 or 1: its interval has one side only
     return plus_minus(value, (high - low) / 2, sign=sign)
 
 

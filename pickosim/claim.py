@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pickosim.kernels import inlined, kernel, whole
+from pickosim.kernels import called, inlined, kernel, shared, whole
 from pickosim.log import FAIL, RAVEN_PAYS, STEAL_HEN, Log, note
 from pickosim.rulebook import CANNED_WORM, NOTHING, RAVEN, SEATS, SITTING_HEN, Books, Rulebook
 from pickosim.table import (
@@ -63,7 +63,7 @@ def legal_claims(book: Rulebook, hand: Hand) -> int:
     return claims(book, whole(hand.grill), whole(hand.loot), total(hand))
 
 
-@inlined
+@shared
 def fail_reason(hand: Hand) -> int:
     """Why a turn without a claim fails."""
     if is_bust(hand):
@@ -119,7 +119,7 @@ def _has_choice(
 
 
 @inlined
-def _gain_specialist(game: Game, seat: int, specialist: int, keep_new: bool, log: Log) -> None:
+def _gain_specialist(game: Game, seat: int, specialist: int, keep_new: int, log: Log) -> None:
     """A player holds one specialist at most: of two, the one not kept goes back to the grill."""
     old = whole(game.holds[seat])
     if old != NOTHING and not keep_new:
@@ -130,9 +130,9 @@ def _gain_specialist(game: Game, seat: int, specialist: int, keep_new: bool, log
         send_back(game, old, log)
 
 
-@inlined
+@called
 def _settle_claim(
-    book: Rulebook, game: Game, seat: int, tile: int, keep_new: bool, robbed: int, log: Log
+    book: Rulebook, game: Game, seat: int, tile: int, keep_new: int, robbed: int, log: Log
 ) -> None:
     """Take a tile from the grill, or steal it (or the hen that guards it), with what it brings."""
     brought = brought_by(book, game, seat, tile) if book.specialists else NOTHING
@@ -147,14 +147,14 @@ def _settle_claim(
         else:
             steal_tile(book, game, seat, victim, log)
     if brought == RAVEN:
-        if earn_bratworm(book, game, seat, robbed, RAVEN_PAYS, log):
+        if earn_bratworm(book, game, seat, robbed, whole(RAVEN_PAYS), log):
             game.used[RAVEN, seat] += 1
-        send_back(game, RAVEN, log)
+        send_back(game, brought, log)
     elif brought != NOTHING:
         _gain_specialist(game, seat, brought, keep_new, log)
 
 
-@inlined
+@called
 def _settle_fail(book: Rulebook, game: Game, seat: int, reason: int, log: Log) -> None:
     """The top tile returns, the highest tile is flipped, specialists go back: in that order."""
     note(log, game, FAIL, reason)
@@ -162,7 +162,7 @@ def _settle_fail(book: Rulebook, game: Game, seat: int, reason: int, log: Log) -
     top, held = whole(game.top[seat]), whole(game.holds[seat])
     if held == SITTING_HEN and top != NOTHING:
         game.used[SITTING_HEN, seat] += 1
-        send_back(game, SITTING_HEN, log)
+        send_back(game, held, log)
         return
     returned = NOTHING
     if top != NOTHING and (book.exact_only_returns or not (book.exact_only >> top) & 1):
@@ -187,7 +187,7 @@ def _settle(
     hand: Hand,
     seat: int,
     tile: int,
-    keep_new: bool,
+    keep_new: int,
     robbed: int,
     log: Log,
 ) -> None:
@@ -232,7 +232,7 @@ def settle_clear(
             found += 1
         else:
             tile = highest(tiles) if tiles else -1
-            _settle(book, game, hand, seat, tile, True, NOTHING, log)
+            _settle(book, game, hand, seat, tile, whole(True), whole(NOTHING), log)
     return found
 
 
@@ -282,4 +282,4 @@ def settle_chosen(
     """Settle the turn as the player chose: the tile, which specialist to keep, whom to rob."""
     for k in range(len(rows)):
         game, hand = table[rows[k]], hands[rows[k]]
-        _settle(books[0], game, hand, seat, tiles[k], keep_new[k], robbed[k], log)
+        _settle(books[0], game, hand, seat, tiles[k], whole(keep_new[k]), robbed[k], log)

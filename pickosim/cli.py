@@ -421,9 +421,7 @@ def tournament(
 def compare(
     variants: Annotated[
         list[str],
-        typer.Argument(
-            metavar="RULES", help="Presets or TOML files; one is enough for a sweep."
-        ),
+        typer.Argument(metavar="RULES", help="Presets or TOML files; one is enough for a sweep."),
     ],
     bots: Annotated[
         str, typer.Option(metavar="BOT,…", help="The seats are filled with these, over and over.")
@@ -502,7 +500,9 @@ def balance(
     specialists: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME,…", help="Those to weigh, as raven,apple.", show_default="all of the rules"
+            metavar="NAME,…",
+            help="Those to weigh, as raven,apple.",
+            show_default="all of the rules",
         ),
     ] = None,
     bots: Annotated[

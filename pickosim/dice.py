@@ -18,7 +18,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from pickosim.kernels import inlined, whole
+from pickosim.kernels import inlined, shared, whole
 from pickosim.rules import WORM
 
 FACES = 6
@@ -125,13 +125,13 @@ def mix(number: np.uint64) -> np.uint64:
     return number ^ (number >> _U31)
 
 
-@inlined
+@shared
 def below(key: np.uint64, index: np.uint64) -> np.uint64:
     """Number `index` of the SplitMix64 sequence that starts at `key`: one level down the address."""
     return mix(key + (index + np.uint64(1)) * _GOLDEN_RATIO)
 
 
-@inlined
+@shared
 def stream_key(seed: np.uint64, stream: np.uint64) -> np.uint64:
     """Key of one stream of a seed; hashed twice, so that adjacent seeds share nothing."""
     return below(mix(seed + _GOLDEN_RATIO), stream)
@@ -143,7 +143,7 @@ def unit(number: np.uint64) -> float:
     return np.float64(number >> _U11) * (1.0 / (1 << 53))
 
 
-@inlined
+@shared
 def draw_roll(
     rolls: Rolls, first: NDArray[np.uint32], dice: int, turn_key: np.uint64, roll: int
 ) -> int:
@@ -158,7 +158,7 @@ def draw_roll(
     return other + (drawn - other) * ((number & _LOW_HALF) < (entry >> _U32))
 
 
-@inlined
+@shared
 def draw_golden_face(faces: NDArray[np.uint8], turn_key: np.uint64, roll: int) -> int:
     """The face of the golden die at address `roll` of the turn, a number of its own."""
     number = below(turn_key, np.uint64(roll) + _GOLDEN_DIE)

@@ -1,4 +1,4 @@
-"""How kernels are compiled: `kernel` for what Python calls with arrays, `inlined` and `called` for parts.
+"""How kernels are compiled: `kernel` for what Python calls with arrays, and three kinds of parts of them.
 
 Compiled code is cached on disk. Numba notices an edit in a kernel's own file only, not in a file whose
 functions it has inlined, and would go on with what it compiled before. So the cache is a folder named
@@ -25,7 +25,12 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 _HERE = Path(__file__).parent
 _config: Any = numba.config
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+_OPTIONS: dict[str, Any] = {
+    "cache": True,
+    "nogil": True,
+    "error_model": "numpy",
+    "no_cfunc_wrapper": True,
+}
 
 
 def kernel(function: Function) -> Function:
@@ -37,14 +42,30 @@ def kernel(function: Function) -> Function:
 
 def inlined(function: Function) -> Function:
     """A rule for one game, called from kernels: always inlined, for the loop's sake."""
-    with _caching():
-        compiled: Function = njit(**_OPTIONS, forceinline=True)(function)
-    return compiled
+    return _part(function, forceinline=True, no_cpython_wrapper=True)
 
 
 def called(function: Function) -> Function:
-    """A rule for one game that seldom applies: called from kernels, which are quicker to compile so."""
-    return kernel(function)
+    """A rule for one game that is long, or seldom applies: called from kernels, quicker to compile so.
+
+    For a constant among its arguments Numba would compile it anew; `whole` makes that a plain number.
+    """
+    return _part(function, no_cpython_wrapper=True)
+
+
+def shared(function: Function) -> Function:
+    """A rule like an `inlined` one that Python asks as well.
+
+    The others have no entrance for Python, which takes a third of the time to compile them: calling one
+    from Python would end the process.
+    """
+    return _part(function, forceinline=True)
+
+
+def _part(function: Function, **options: Any) -> Function:
+    """Part of kernels, and cached with them."""
+    compiled: Function = njit(**_OPTIONS | {"cache": False}, **options)(function)
+    return compiled
 
 
 @contextmanager

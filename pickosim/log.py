@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pickosim.kernels import inlined
+from pickosim.kernels import called, inlined, whole
 
 (
     ROLL,  # roll, golden face or 0
@@ -78,8 +78,12 @@ def events(log: Log) -> NDArray[np.void]:
 @inlined
 def note(log: Log, game: Any, kind: int, a: int = 0, b: int = 0, c: int = 0) -> None:
     """Write one event of a game (a record of the table), if the log has room at all."""
-    if len(log) == 0:
-        return
+    if len(log):
+        _write(log, game, whole(kind), whole(a), whole(b), whole(c))
+
+
+@called
+def _write(log: Log, game: Any, kind: int, a: int, b: int, c: int) -> None:
     log[0].game += 1
     event = log[log[0].game]
     event.game = game.game

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pickosim.dice import mix
-from pickosim.kernels import inlined, kernel
+from pickosim.kernels import kernel, shared
 from pickosim.solver import checked, solve_rows
 from pickosim.turn_graph import WORTH, Int, Problem, graph
 
@@ -119,7 +119,7 @@ def _longer(array: NDArray[Any], more: int) -> NDArray[Any]:
     return copy
 
 
-@inlined
+@shared
 def _hash(
     secret: NDArray[np.uint64], words: NDArray[np.uint64], row: int
 ) -> tuple[np.uint64, np.uint64]:
@@ -136,7 +136,7 @@ def _hash(
     return first, second
 
 
-@inlined
+@shared
 def _place(
     table: NDArray[np.int32], keys: NDArray[np.uint64], first: np.uint64, second: np.uint64
 ) -> Int:

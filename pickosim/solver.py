@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pickosim.dice import FACES
-from pickosim.kernels import inlined, kernel
+from pickosim.kernels import kernel, shared
 from pickosim.turn_graph import (
     BUST,
     DOUBLE_ONE,
@@ -201,7 +201,7 @@ def _finish(
             solutions[targets[lane], slot + point] = scratch.best[point * lanes + lane]
 
 
-@inlined
+@shared
 def _best(
     graph: Graph, solutions: NDArray[np.float64], row: Int, at: Rolled, i: int, weasel: Int
 ) -> tuple[Int, float]:

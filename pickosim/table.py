@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pickosim.dice import DICE_STREAM, below, stream_key
-from pickosim.kernels import called, inlined, kernel, whole
+from pickosim.kernels import called, inlined, kernel, shared, whole
 from pickosim.log import BRATWORM, FLIP, RETURN, SPECIALIST, STEAL, TAKE, Log, note
 from pickosim.rulebook import MOST_PLAYERS, NOTHING, SEATS, SITTING_HEN, Books, Rulebook
 from pickosim.rules import MOST_TILES, SPECIALISTS
@@ -98,7 +98,7 @@ def deal(
                     game.holds[place - SEATS] = specialist
 
 
-@inlined
+@shared
 def is_seat(place: int) -> bool:
     """Whether a specialist's place is with a player."""
     return SEATS <= place < NOTHING

@@ -259,7 +259,7 @@ def set_aside(
                 asked[found] = row
                 found += 1
             else:
-                earn_bratworm(book, table[row], seat, NOTHING, DOUBLE_ONE, log)
+                earn_bratworm(book, table[row], seat, whole(NOTHING), whole(DOUBLE_ONE), log)
         rolling[kept] = row
         claimable[kept] = claims
         kept += rolls_on
@@ -278,7 +278,7 @@ def rob(
     """The bratworm for two or more 1s, from the rival the player chose."""
     book = books[0]
     for k in range(len(asked)):
-        earn_bratworm(book, table[asked[k]], seat, victims[k], DOUBLE_ONE, log)
+        earn_bratworm(book, table[asked[k]], seat, victims[k], whole(DOUBLE_ONE), log)
 
 
 @inlined

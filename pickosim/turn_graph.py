@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pickosim.dice import ALL_FACES, FACES, POINTS, WORM_BIT, rolls
-from pickosim.kernels import inlined
+from pickosim.kernels import shared
 
 BUST, DOUBLE_ONE, WORTH = 0, 1, 2
 """Columns of a pay-off: a bust, the bonus for two or more 1s, stops by [worm set aside, points]."""
@@ -323,7 +323,7 @@ class Rolled(NamedTuple):
     """(n,): face of the golden die, 0 if it was not rolled."""
 
 
-@inlined
+@shared
 def _slots(
     graph: Graph, weasel: Int, aside: Int, points: Int, white: Int, golden: Int
 ) -> tuple[Int, Int]:
@@ -332,14 +332,14 @@ def _slots(
     return stop + points, graph.base[weasel, aside, white, golden] + points
 
 
-@inlined
+@shared
 def slots_at(graph: Graph, at: Standing, i: Int, weasel: Int) -> tuple[Int, Int]:
     """Slots of stopping and of rolling on in turn i."""
     aside, points = np.int64(at.aside[i]), np.int64(at.points[i])
     return _slots(graph, weasel, aside, points, at.white[i], at.golden[i])
 
 
-@inlined
+@shared
 def slots_after(graph: Graph, at: Rolled, i: Int, weasel: Int, face: Int) -> tuple[Int, Int, bool]:
     """Slots of stopping and of rolling on after setting aside a face of turn i's roll.
 

@@ -9,4 +9,4 @@ from pickosim.match import seat
 def warm_up() -> None:
     """Play a few games that use every kernel of the engine."""
     for rules in ("manual", "extrawurm"):
-        play_games(seat(["eager", "thief", "random", "gambler"], rules), 0, 32)
+        play_games(seat(["eager", "thief", "random", "gambler"], rules), 0, 32, follow_lead=True)

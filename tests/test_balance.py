@@ -712,6 +712,7 @@ def test_a_suggestion_moves_nobody_else(whole):
         text for row in whole.suggestion["setting"] for text in row.split(", ") if "=" in text
     ]
     assert changes
+    assert "bratworms=0" not in changes  # which would bring the raven down to nothing
     for text in changes:
         option, _, value = text.partition("=")
         assert option in ("specialists.raven", "specialists.apple", "bratworms", "apple_worms")
