@@ -10,10 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from math import ceil
 from pathlib import Path
-from time import process_time
 from typing import Any, ClassVar
 
 import numpy as np
@@ -45,17 +43,17 @@ from pickosim.balance_tables import (
     worth_by_seat_rows,
     worth_rows,
 )
+from pickosim.chunk_size import NO_PILOT, SMALLEST_CHUNK, seconds_a_game
 from pickosim.entrants import Entrant, check_sources, engine_digest, enter
 from pickosim.errors import PickosimError, RulesError, suggest
-from pickosim.game import play_games
-from pickosim.match import Match, seat
+from pickosim.match import seat
 from pickosim.rules import SPECIALISTS, RuleSet
 from pickosim.run import Tables
 from pickosim.schedule import blocks_for, chunks, lane, looks
 from pickosim.stats import stratified_mean
 from pickosim.suggest_balance import Guess, Knob, changed, finalists, shrunk
 from pickosim.sums import Sums, add
-from pickosim.tournament_study import NO_PILOT, PIECE, SMALLEST_CHUNK
+from pickosim.tournament_study import PIECE
 
 WORTH, TAKERS, NUMBERS, FINALS = "worth", "takers", "numbers", "finals"
 """What a part of the run is for: the three views; first takers by starting tile and number; starters by
@@ -234,7 +232,7 @@ class Balance:
         shared = blocks * len(self.specialists) * len(self.players) // (2 * workers)
         if blocks * most <= NO_PILOT:
             return max(SMALLEST_CHUNK, min(shared, blocks))
-        seconds = _seconds_a_game(seat([entrant.spec] * most, self.rules, self.seed))
+        seconds = seconds_a_game(seat([entrant.spec] * most, self.rules, self.seed))
         in_time = int(LONG_CHUNK / (seconds * (most + 2)))
         return max(SMALLEST_CHUNK, min(shared, in_time, PIECE))
 
@@ -333,7 +331,7 @@ class Balance:
         else:
             size = max(1, size // 4)  # finalists are many: large chunks would keep workers waiting
         variants = tuple(self._number_variants(part.specialist)) if part.view == NUMBERS else ()
-        for blocks in _cut(first, last, size):
+        for blocks in chunks(first, last, size):
             yield BalanceChunk(
                 part=number,
                 of=part,
@@ -563,25 +561,6 @@ class Balance:
                 f"± {100 * self.precision:g} were asked for"
                 f"{'.' if reached else f', and not reached within {self.games:,} games each.'}"
             )
-
-
-def _cut(first: int, last: int, size: int) -> Iterator[range]:
-    """Blocks from `first` up to `last` in equal pieces of about that size: a small one would be slow."""
-    pieces = max(1, round((last - first) / size))
-    ends = [first + (last - first) * k // pieces for k in range(pieces + 1)]
-    yield from (range(a, b) for a, b in pairwise(ends))
-
-
-def _seconds_a_game(match: Match) -> float:
-    """How long a game takes this processor, roughly; small batches take longer, so it is no less."""
-    games = 128
-    while True:
-        began = process_time()
-        play_games(match, 0, games)
-        seconds = process_time() - began
-        if seconds > 0.3 or games >= 1 << 13:
-            return seconds / games
-        games *= 4
 
 
 def _places(rules: RuleSet) -> dict[str, object]:

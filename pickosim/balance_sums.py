@@ -56,7 +56,7 @@ def nowhere(rules: RuleSet, specialist: str) -> RuleSet:
 
 def on_tile(rules: RuleSet, specialist: str, tile: int) -> RuleSet:
     """The same rules with a specialist on that tile; one that stood there takes its place."""
-    places: dict[str, object] = dict(rules.specialists)
+    places: dict[str, object] = {str(name): place for name, place in rules.specialists.items()}
     changes: dict[str, object] = {f"specialists.{specialist}": tile}
     for other, place in places.items():
         if other != specialist and place == tile:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
+from pickosim.chunk_size import chunk_size
 from pickosim.compare_findings import BEYOND_CHANCE, findings, listed
 from pickosim.compare_tables import Setting, compare_tables, setting_of
 from pickosim.entrants import Entrant, check_sources, engine_digest, enter, expand
@@ -21,7 +22,7 @@ from pickosim.run import Tables
 from pickosim.schedule import Matchup, blocks_for, chunks, lane, rotations
 from pickosim.sums import Sums, add
 from pickosim.tally import Tally
-from pickosim.tournament_study import PIECE, chunk_size
+from pickosim.tournament_study import PIECE
 from pickosim.variants import Variant, named_variant
 
 SMALLEST_CHUNK = 64

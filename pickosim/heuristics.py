@@ -22,6 +22,8 @@ def points_to_gain(turn: Turn) -> IntArray:
     better, and best of all is a face that makes a claim at once.
     """
     points = turn.counts * POINTS
+    if not turn.rules.exact_only:
+        return points
     exact_only = np.isin(turn.tiles, turn.rules.exact_only)
     small_wanted = np.logical_not((turn.grill & ~exact_only).any(axis=1))
     if not small_wanted.any():

@@ -28,12 +28,6 @@ from pickosim.rules import RULES_VERSION
 from pickosim.run_folder import Manifest, RunFolder
 from pickosim.sums import Sums, add
 
-CHUNK_SECONDS = 4.0
-"""Aim for the time that a worker needs for a chunk: what a crash costs, and what a file is worth."""
-
-MOST_CHUNKS = 20_000
-"""Chunks of a run at most, so that a folder of shards stays handy."""
-
 Tables = dict[str, pl.DataFrame]
 
 

@@ -7,7 +7,7 @@ seats. So every bot sits everywhere equally often, and what the dice favour, the
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import ceil, comb
 from random import Random
 
@@ -111,8 +111,7 @@ def looks(blocks: int) -> Iterator[int]:
 
 
 def chunks(first: int, last: int, size: int) -> Iterator[range]:
-    """Blocks from `first` up to `last`, in pieces that end at multiples of the size."""
-    while first < last:
-        end = min(last, (first // size + 1) * size)
-        yield range(first, end)
-        first = end
+    """Blocks from `first` up to `last` in equal pieces of at most that size: a small rest would be slow."""
+    pieces = ceil((last - first) / size)
+    ends = [first + (last - first) * k // pieces for k in range(pieces + 1)] if pieces else []
+    yield from (range(a, b) for a, b in pairwise(ends))

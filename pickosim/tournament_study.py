@@ -7,18 +7,17 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from io import BytesIO
 from pathlib import Path
-from time import perf_counter
 from typing import Any, ClassVar
 
 import polars as pl
 
 from pickosim.block_sums import play_block_sums
+from pickosim.chunk_size import SMALLEST_CHUNK, chunk_size
 from pickosim.entrants import Entrant, check_sources, engine_digest, enter
 from pickosim.errors import PickosimError
-from pickosim.game import play_games
 from pickosim.match import seat
 from pickosim.rules import RuleSet
-from pickosim.run import CHUNK_SECONDS, MOST_CHUNKS, Tables
+from pickosim.run import Tables
 from pickosim.run_folder import file_digest, write_whole
 from pickosim.schedule import (
     MOST_TABLES,
@@ -38,12 +37,6 @@ from pickosim.tournament_tables import ratings_of, tournament_tables, win_moment
 
 PIECE = 1 << 16
 """Blocks that are played side by side; a larger chunk is played piece by piece, in bounded memory."""
-
-SMALLEST_CHUNK, LARGEST_CHUNK = 1 << 9, 1 << 20
-"""Blocks of a chunk."""
-
-NO_PILOT = 50_000
-"""Up to so many games nobody minds how a run is cut, and its bots are not timed before."""
 
 
 @dataclass(frozen=True)
@@ -337,37 +330,3 @@ class Tournament:
             f"Sequential test: {said} (log-likelihood ratio {test['llr']:.2f}, bounds {bounds}, "
             f"{games:,} games)."
         )
-
-
-def chunk_size(
-    entrants: Sequence[Entrant], rules: RuleSet, players: int, blocks: int, workers: int, seed: int
-) -> int:
-    """Blocks of a chunk: some for every worker, some seconds each, and not too many files.
-
-    Results do not depend on it, and it stands in the plan, so it may be found with a stopwatch.
-    """
-    shared = blocks // (8 * workers)
-    if blocks * players <= NO_PILOT:
-        return max(SMALLEST_CHUNK, min(shared, 8 * SMALLEST_CHUNK))
-    slowest = max(_seconds_a_game(spec, rules, players, seed) for spec in _kinds(entrants))
-    in_time = CHUNK_SECONDS / (slowest * players)
-    size = max(SMALLEST_CHUNK, min(shared, int(in_time), LARGEST_CHUNK))
-    return max(size, -(-blocks // MOST_CHUNKS))
-
-
-def _kinds(entrants: Sequence[Entrant]) -> list[str]:
-    """One bot of each kind: parameters seldom make one slow."""
-    return list({entrant.spec.partition("=")[0]: entrant.spec for entrant in entrants}.values())
-
-
-def _seconds_a_game(spec: str, rules: RuleSet, players: int, seed: int) -> float:
-    """How long a game of a bot against itself takes, roughly, in a batch that shows it."""
-    match = seat([spec] * players, rules, seed)
-    games = 128
-    while True:
-        began = perf_counter()
-        play_games(match, 0, games)
-        seconds = perf_counter() - began
-        if seconds > 0.04 or games >= 1 << 13:
-            return seconds / games
-        games *= 4

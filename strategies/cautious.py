@@ -21,8 +21,8 @@ class Cautious(Strategy):
 
     def pick(self, turn: Turn) -> NDArray[np.int16]:
         scores = points_to_gain(turn)
-        first = turn.counts[:, WORM] >= self.worms
-        return turn.best(scores + 100 * (first[:, None] & (np.arange(WORM + 1) == WORM)))
+        scores[:, WORM] += np.int16(100) * (turn.counts[:, WORM] >= self.worms)
+        return turn.best(scores)
 
     def stop(self, turn: Turn) -> BoolArray:
         return turn.can_claim

@@ -23,9 +23,9 @@ class Gambler(Strategy):
         return turn.best(points_to_gain(turn))
 
     def stop(self, turn: Turn) -> BoolArray:
-        within_reach = turn.claims & (turn.tile_worms >= self.worms)
-        worth_it = within_reach.any(axis=1)
-        on_grill = (turn.grill & (turn.tile_worms >= self.worms)).any(axis=1)
+        wanted = turn.tile_worms >= self.worms
+        worth_it = turn.claims[:, wanted].any(axis=1)
+        on_grill = turn.grill[:, wanted].any(axis=1)
         return turn.can_claim & (worth_it | ~on_grill | (turn.dice_left <= 1))
 
     def keep_new_specialist(self, turn: Turn) -> BoolArray:

@@ -25,7 +25,7 @@ class Threshold(Strategy):
 
     def stop(self, turn: Turn) -> BoolArray:
         enough = (turn.total >= self.target) | (turn.dice_left <= self.last_dice)
-        ahead = (turn.grill & (turn.tiles >= self.target)).any(axis=1)
+        ahead = turn.grill[:, turn.tiles >= self.target].any(axis=1)
         return turn.can_claim & (enough | ~ahead)
 
     def keep_new_specialist(self, turn: Turn) -> BoolArray:

@@ -148,6 +148,7 @@ HEADLINES: dict[str, tuple[str, Callable[[pickosim.Results], None]]] = {
     "rule_sets": ("400", rule_sets),
     "specialists": ("400", specialists),
     "specialists_boxed": ("400", specialists),
+    "specialists_settings": ("800", settings),
     "first_seat": ("2k", first_seat),
     "flipping": ("4k", flipping),
 }

@@ -27,7 +27,7 @@ LAYERS = (
     "view strategy heuristics turn_graph turn_law solver solution_cache valuation bots",
     "match ask game",
     "trace tables amounts schedule entrants stats ratings sprt sums provenance run_folder run results",
-    "block_sums tournament_tables tournament_study game_measures variants compare_tables compare_findings compare_study balance_sums suggest_balance balance_tables balance_findings balance_study studies experiments warm baseline bench",
+    "chunk_size block_sums tournament_tables tournament_study game_measures variants compare_tables compare_findings compare_study balance_sums suggest_balance balance_tables balance_findings balance_study studies experiments warm baseline bench",
     "words tournament_words compare_words balance_words result_words html_tables charts report_content html_report conformance authoring odds_words turn_odds api __init__ cli",
 )
 READING_ORDER = " ".join(LAYERS).split()
