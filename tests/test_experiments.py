@@ -130,10 +130,22 @@ def specialists(results: pickosim.Results) -> None:
     assert results.worth["bot"].n_unique() >= 2
 
 
+def settings(results: pickosim.Results) -> None:
+    options = set(results.sensitivity["option"])
+    assert {"apple_worms", "bratworms", "golden_die_faces"} <= options
+    supply = results.sensitivity.filter(pl.col("option") == "bratworms")
+    none, *_, most = (
+        supply.group_by("setting", maintain_order=True).agg(pl.col("gain").mean()).rows()
+    )
+    assert none[1] == 0 < most[1], "without bratworms the raven has nothing to give"
+
+
 def first_seat(results: pickosim.Results) -> None:
     assert sorted(results.measures["players"].unique()) == [2, 3, 4, 5, 6, 7]
-    totals = results.seats.group_by("players").agg(pl.col("win_share").sum())
-    assert totals["win_share"].to_list() == pytest.approx([1.0] * 6)
+    totals = results.seats.group_by("players", "variant").agg(pl.col("win_share").sum())
+    assert totals["win_share"].to_list() == pytest.approx([1.0] * 12)
+    first = results.measures.filter(pl.col("measure") == "first_seat")["value"]
+    assert first.mean() > 0, "who begins wins more than an even share"
 
 
 def flipping(results: pickosim.Results) -> None:

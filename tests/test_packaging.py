@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,19 @@ def only_version(path: Path) -> bool:
         if name.name not in MODULES
     ]
     return set(wanted) <= {"__version__"}
+
+
+# ---------------------------------------------------------------------------------------- documents
+
+
+@pytest.mark.parametrize("study", ["tournament", "compare", "balance"])
+def test_every_column_is_documented(study):
+    text = (ROOT / "docs" / "tables.md").read_text(encoding="utf-8")
+    sections = dict(zip(["tournament", "compare", "balance"], text.split("\n## ")[1:], strict=True))
+    for table, schema in import_module(f"pickosim.{study}_tables").SCHEMAS.items():
+        assert f"**{table}**" in sections[study]
+        for column in schema:
+            assert f"`{column}`" in sections[study], f"{table}.{column}"
 
 
 # ------------------------------------------------------------------------------------------- layers
