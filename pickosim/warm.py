@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pickosim.block_sums import block_sums
 from pickosim.game import play_games
 from pickosim.match import seat
 
 
 def warm_up() -> None:
-    """Play a few games that use every kernel of the engine."""
+    """Play a few games that use every kernel of the engine, and add them up."""
     for rules in ("manual", "extrawurm"):
-        play_games(seat(["eager", "thief", "random", "gambler"], rules), 0, 32, follow_lead=True)
+        match = seat(["eager", "thief", "random", "gambler"], rules)
+        block_sums([play_games(match, 0, 32, follow_lead=True)] * len(match.specs), 0)

@@ -377,7 +377,7 @@ def test_choices_are_those_of_all_orders_of_the_tied(players):
     """Against a count that writes out every order."""
     rng = np.random.default_rng(players)
     ranks = rng.integers(1, 4, (40, players))
-    ranks = 1 + (ranks[:, None, :] < ranks[:, :, None]).sum(axis=2)
+    ranks = (1 + (ranks[:, None, :] < ranks[:, :, None]).sum(axis=2)).astype(np.uint8)
     counted = np.zeros((GROUPS, 1 << players, players), np.int64)
     count_choices(ranks, 100, counted)
     expected = np.zeros(counted.shape)
