@@ -138,8 +138,9 @@ def _text_of(path: Path) -> str:
 
 
 def _explained(error: ValidationError, text: str, model: type[_Keys]) -> str:
-    """The first mistake of a file: where it is, and what to write instead."""
-    first = error.errors()[0]
+    """One mistake of a file: where it is, and what to write instead."""
+    # A key that does not exist comes first: misspelt, it is why another one seems to be missing.
+    first = min(error.errors(), key=lambda mistake: mistake["type"] != "extra_forbidden")
     key = str(first["loc"][0])
     known = list(model.model_fields)
     if first["type"] == "extra_forbidden":
