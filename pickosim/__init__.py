@@ -25,40 +25,40 @@ if TYPE_CHECKING:
         tournament,
         watch,
     )
-    from pickosim.dice import POINTS
+    from pickosim.bots.strategy import Strategy
+    from pickosim.bots.view import BoolArray, IntArray, Turn
+    from pickosim.chances.turn_odds import odds
+    from pickosim.engine.dice import POINTS
     from pickosim.errors import PickosimError
-    from pickosim.results import Results, load_results
+    from pickosim.exact.valuation import Valuation, Worth
+    from pickosim.games.frames import Played
     from pickosim.rules import RULES_VERSION, SPECIALISTS, WORM, RuleSet, load_rules, presets
-    from pickosim.strategy import Strategy
-    from pickosim.tables import Played
-    from pickosim.turn_odds import odds
-    from pickosim.valuation import Valuation, Worth
-    from pickosim.view import BoolArray, IntArray, Turn
+    from pickosim.runs.results import Results, load_results
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "BoolArray": "view",
-    "IntArray": "view",
-    "POINTS": "dice",
+    "BoolArray": "bots.view",
+    "IntArray": "bots.view",
+    "POINTS": "engine.dice",
     "PickosimError": "errors",
-    "Played": "tables",
+    "Played": "games.frames",
     "RULES_VERSION": "rules",
-    "Results": "results",
+    "Results": "runs.results",
     "RuleSet": "rules",
     "SPECIALISTS": "rules",
-    "Strategy": "strategy",
-    "Turn": "view",
+    "Strategy": "bots.strategy",
+    "Turn": "bots.view",
     "WORM": "rules",
-    "Valuation": "valuation",
-    "Worth": "valuation",
+    "Valuation": "exact.valuation",
+    "Worth": "exact.valuation",
     "balance": "api",
     "benchmark": "api",
     "compare": "api",
     "experiment": "api",
-    "load_results": "results",
+    "load_results": "runs.results",
     "load_rules": "rules",
-    "odds": "turn_odds",
+    "odds": "chances.turn_odds",
     "play": "api",
     "presets": "rules",
     "report": "api",

@@ -8,29 +8,29 @@ from typing import Any
 
 import polars as pl
 
-from pickosim.amounts import count, numbers, share
-from pickosim.balance_study import Balance
-from pickosim.bench import run_bench
-from pickosim.compare_study import Compare
-from pickosim.entrants import check_sources, enter
+from pickosim.bots.strategy import Strategy
 from pickosim.errors import PickosimError
-from pickosim.experiments import Experiment, load_experiment
-from pickosim.game import play_games
-from pickosim.html_report import write_report
-from pickosim.match import Match, check_numbers, seat
-from pickosim.results import Results, load_results, results_of
+from pickosim.games.frames import Played
+from pickosim.games.game import play_games
+from pickosim.games.match import Match, check_numbers, seat
+from pickosim.games.trace import Event, trace_game
+from pickosim.pages.html_report import write_report
 from pickosim.rules import RuleSet, load_rules
-from pickosim.run import Progress, Study, Workers, go_on, start
-from pickosim.run_folder import RunFolder
-from pickosim.schedule import LANE, MOST_TABLES, rotations
-from pickosim.sprt import Sprt
-from pickosim.sprt import parse as parse_sprt
-from pickosim.strategy import Strategy
-from pickosim.studies import check_unchanged, study_of
-from pickosim.tables import Played
-from pickosim.tournament_study import Tournament
-from pickosim.trace import Event, trace_game
-from pickosim.variants import make_variants
+from pickosim.runs.amounts import count, numbers, share
+from pickosim.runs.entrants import check_sources, enter
+from pickosim.runs.results import Results, load_results, results_of
+from pickosim.runs.run import Progress, Study, Workers, go_on, start
+from pickosim.runs.run_folder import RunFolder
+from pickosim.runs.schedule import LANE, MOST_TABLES, rotations
+from pickosim.speed.bench import run_bench
+from pickosim.studies.balance_study import Balance
+from pickosim.studies.compare_study import Compare
+from pickosim.studies.experiments import Experiment, load_experiment
+from pickosim.studies.kinds import check_unchanged, study_of
+from pickosim.studies.sprt import Sprt
+from pickosim.studies.sprt import parse as parse_sprt
+from pickosim.studies.tournament_study import Tournament
+from pickosim.studies.variants import make_variants
 
 
 def play(

@@ -21,10 +21,10 @@ from pickosim.errors import PickosimError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from pickosim.results import Results
     from pickosim.rules import RuleSet
-    from pickosim.run import Progress, Study
-    from pickosim.sums import Sums
+    from pickosim.runs.results import Results
+    from pickosim.runs.run import Progress, Study
+    from pickosim.runs.sums import Sums
 
 app = typer.Typer(
     name="pickosim",
@@ -158,7 +158,7 @@ def list_rules(context: typer.Context) -> None:
     if context.invoked_subcommand is not None:
         return
     from pickosim.rules import presets
-    from pickosim.words import grid
+    from pickosim.words.layout import grid
 
     rows = [(rules.name, rules.title) for rules in presets()]
     _show(grid("Rule sets", [("name", "left"), ("what it is", "left")], rows))
@@ -172,7 +172,7 @@ def show_rules(
 ) -> None:
     """Show every option of a rule set."""
     from pickosim.rules import option_texts
-    from pickosim.words import airy, grid
+    from pickosim.words.layout import airy, grid
 
     rules = _load(name, sets)
     if as_json:
@@ -191,7 +191,7 @@ def diff_rules(
 ) -> None:
     """Show only what differs between two rule sets."""
     from pickosim.rules import differences
-    from pickosim.words import airy, grid
+    from pickosim.words.layout import airy, grid
 
     first, second = _load(a), _load(b)
     rows = differences(first, second)
@@ -210,7 +210,7 @@ def list_strategies(context: typer.Context, as_json: Json = False) -> None:
     """List the bots, or show one."""
     if context.invoked_subcommand is not None:
         return
-    from pickosim.authoring import catalogue, catalogue_table
+    from pickosim.authors.authoring import catalogue, catalogue_table
 
     if as_json:
         print(_json_of([asdict(bot) for bot in catalogue()]))
@@ -221,7 +221,7 @@ def list_strategies(context: typer.Context, as_json: Json = False) -> None:
 @strategies_app.command("show")
 def show_strategy(bot: Bot, as_json: Json = False) -> None:
     """Show all about one bot: what it says of itself, its parameters, what it decides."""
-    from pickosim.authoring import describe, page
+    from pickosim.authors.authoring import describe, page
 
     description = describe(bot)
     if as_json:
@@ -239,7 +239,7 @@ def new(
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
 ) -> None:
     """Write a new bot to begin with; it runs as it is."""
-    from pickosim.authoring import write_bot
+    from pickosim.authors.authoring import write_bot
 
     write_bot(file, valuation=valuation, force=force)
     name = shlex.quote(str(file))
@@ -256,8 +256,8 @@ def check(bot: Bot, as_json: Json = False) -> None:
     Exit code 1 if it does not.
     """
     with _compiling():
-        from pickosim.conformance import check_bot
-        from pickosim.warm import warm_up
+        from pickosim.authors.conformance import check_bot
+        from pickosim.speed.warm import warm_up
 
         warm_up()
     findings = []
@@ -308,10 +308,10 @@ def watch(
 
         match = game_of_run(folder, game, rotation)
     else:
-        from pickosim.match import seat
+        from pickosim.games.match import seat
 
         match = seat(bots or [], _load(rules, sets), seed)
-    from pickosim.trace import tell_game
+    from pickosim.games.trace import tell_game
 
     with _compiling():
         events, mistake = tell_game(match, game, why=why)
@@ -319,7 +319,8 @@ def watch(
         for event in events:
             print(json.dumps(event, ensure_ascii=False))
     else:
-        from pickosim.words import hanging, story
+        from pickosim.words.layout import hanging
+        from pickosim.words.story import story
 
         _show(*(hanging(line) for line in story(events)))
     if mistake is not None:
@@ -392,9 +393,9 @@ def tournament(
     """
     with _compiling():
         from pickosim.api import plan_tournament
-        from pickosim.bots import built_in_bots
-        from pickosim.run_folder import export_formats
-        from pickosim.warm import warm_up
+        from pickosim.bots.loading import built_in_bots
+        from pickosim.runs.run_folder import export_formats
+        from pickosim.speed.warm import warm_up
 
         formats = export_formats(export)
         cluster = _cluster(backend, scheduler)
@@ -472,9 +473,9 @@ def compare(
     """
     with _compiling():
         from pickosim.api import plan_compare
-        from pickosim.entrants import listed_bots
-        from pickosim.run_folder import export_formats
-        from pickosim.warm import warm_up
+        from pickosim.runs.entrants import listed_bots
+        from pickosim.runs.run_folder import export_formats
+        from pickosim.speed.warm import warm_up
 
         formats = export_formats(export)
         cluster = _cluster(backend, scheduler)
@@ -559,9 +560,9 @@ def balance(
     """
     with _compiling():
         from pickosim.api import plan_balance
-        from pickosim.entrants import listed_bots
-        from pickosim.run_folder import export_formats
-        from pickosim.warm import warm_up
+        from pickosim.runs.entrants import listed_bots
+        from pickosim.runs.run_folder import export_formats
+        from pickosim.speed.warm import warm_up
 
         formats = export_formats(export)
         cluster = _cluster(backend, scheduler)
@@ -603,9 +604,9 @@ def run_experiment(
     """
     with _compiling():
         from pickosim.api import plan_experiment
-        from pickosim.experiments import load_experiment
-        from pickosim.run_folder import new_folder
-        from pickosim.warm import warm_up
+        from pickosim.runs.run_folder import new_folder
+        from pickosim.speed.warm import warm_up
+        from pickosim.studies.experiments import load_experiment
 
         experiment = load_experiment(file, games)
         cluster = _cluster(backend, scheduler)
@@ -630,7 +631,7 @@ def resume(
     """
     with _compiling():
         from pickosim import api
-        from pickosim.warm import warm_up
+        from pickosim.speed.warm import warm_up
 
         warm_up()
     with _bar() as progress:
@@ -664,7 +665,7 @@ def report(
 
     Prints the names of the files written.
     """
-    from pickosim.html_report import save_charts, write_report
+    from pickosim.pages.html_report import save_charts, write_report
 
     if chart and not (png or svg):
         raise PickosimError("--chart picks charts for --png or --svg; the page has all of them.")
@@ -684,9 +685,9 @@ def bench(
     ] = 2,
 ) -> None:
     """Measure games a second on this machine."""
-    from pickosim.bench import run_bench
-    from pickosim.warm import warm_up
-    from pickosim.words import bench_tables
+    from pickosim.speed.bench import run_bench
+    from pickosim.speed.warm import warm_up
+    from pickosim.words.bench_words import bench_tables
 
     with _compiling():
         warm_up()
@@ -761,8 +762,9 @@ def odds(
     """
     rule_set = _load(rules, sets)
     with _compiling():
-        from pickosim.odds_words import Question, tell
-        from pickosim.turn_odds import answer
+        from pickosim.chances.questions import Question
+        from pickosim.chances.turn_odds import answer
+        from pickosim.words.odds_words import tell
 
         question = Question(
             rule_set,
@@ -805,9 +807,9 @@ def _play(
     notes: dict[str, Any] | None = None,
 ) -> None:
     """Play a study in a run folder and show what came of it."""
-    from pickosim.results import results_of
-    from pickosim.run import Workers, start
-    from pickosim.run_folder import RunFolder, new_folder
+    from pickosim.runs.results import results_of
+    from pickosim.runs.run import Workers, start
+    from pickosim.runs.run_folder import RunFolder, new_folder
 
     _check_format(form)
     folder = RunFolder(out or new_folder(study.kind))
@@ -829,7 +831,7 @@ def _bar(study: Study | None = None) -> Iterator[Progress]:
     """A bar on standard error while a run goes on; nothing where there is no terminal to draw it on."""
     from tqdm import tqdm
 
-    from pickosim.run import Progress
+    from pickosim.runs.run import Progress
 
     with tqdm(unit=" games", unit_scale=True, leave=False, disable=None, smoothing=0.1) as bar:
 
@@ -857,7 +859,7 @@ def _check_format(form: str) -> None:
 
 def _show_results(results: Results, form: str) -> None:
     """The results on standard output, and where they are kept on standard error."""
-    from pickosim.result_words import as_csv, as_json, as_words
+    from pickosim.words.result_words import as_csv, as_json, as_words
 
     _check_format(form)
     if form == "json":

@@ -5,9 +5,9 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from pickosim.dice import ALL_FACES, FACES, POINTS, rolls
-from pickosim.strategy import Strategy
-from pickosim.view import BoolArray, Turn
+from pickosim.bots.strategy import Strategy
+from pickosim.bots.view import BoolArray, Turn
+from pickosim.engine.dice import ALL_FACES, FACES, POINTS, rolls
 
 
 class Eager(Strategy):

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from pickosim.bots.view import Turn
+from pickosim.exact.valuation import Valuation, Worth
 from pickosim.rules import SPECIALISTS
-from pickosim.valuation import Valuation, Worth
-from pickosim.view import Turn
 
 
 class Expected(Valuation):

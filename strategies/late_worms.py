@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from pickosim.heuristics import keep_better, points_to_gain
+from pickosim.bots.heuristics import keep_better, points_to_gain
+from pickosim.bots.strategy import Strategy
+from pickosim.bots.view import BoolArray, Turn
 from pickosim.rules import WORM
-from pickosim.strategy import Strategy
-from pickosim.view import BoolArray, Turn
 
 
 class LateWorms(Strategy):

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from pickosim.strategy import Strategy
-from pickosim.view import BoolArray, IntArray, Turn
+from pickosim.bots.strategy import Strategy
+from pickosim.bots.view import BoolArray, IntArray, Turn
 
 
 class Random(Strategy):

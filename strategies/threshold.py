@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from pickosim.heuristics import keep_better, points_to_gain
-from pickosim.strategy import Strategy
-from pickosim.view import BoolArray, Turn
+from pickosim.bots.heuristics import keep_better, points_to_gain
+from pickosim.bots.strategy import Strategy
+from pickosim.bots.view import BoolArray, Turn
 
 
 class Threshold(Strategy):

@@ -5,11 +5,11 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from pickosim.bots.view import FloatArray, Turn
+from pickosim.exact.solver import chances
+from pickosim.exact.turn_graph import Problem
+from pickosim.exact.valuation import Valuation, Worth
 from pickosim.rules import SPECIALISTS
-from pickosim.solver import chances
-from pickosim.turn_graph import Problem
-from pickosim.valuation import Valuation, Worth
-from pickosim.view import FloatArray, Turn
 
 
 class Winner(Valuation):

@@ -16,7 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from pickosim.dice import (
+from pickosim.bots.strategy import Strategy
+from pickosim.bots.view import Turn
+from pickosim.engine.dice import (
     _GOLDEN_RATIO,
     _MIX_1,
     _MIX_2,
@@ -24,16 +26,14 @@ from pickosim.dice import (
     draw_golden_face,
     first_roll,
 )
-from pickosim.game import Batch
-from pickosim.log import events, new_log, with_room
-from pickosim.match import Match, seat
-from pickosim.rulebook import NOTHING, SEATS
+from pickosim.engine.log import events, new_log, with_room
+from pickosim.engine.rulebook import NOTHING, SEATS
+from pickosim.engine.table import deal, first_fault
+from pickosim.engine.tally import end_turns, record
+from pickosim.games.game import Batch
+from pickosim.games.match import Match, seat
+from pickosim.games.trace import _trace
 from pickosim.rules import SPECIALISTS, RuleSet, load_rules
-from pickosim.strategy import Strategy
-from pickosim.table import deal, first_fault
-from pickosim.tally import end_turns, record
-from pickosim.trace import _trace
-from pickosim.view import Turn
 
 Event = dict[str, Any]
 Place = int | dict[str, int]  # a tile's value, or {"seat": s}

@@ -9,11 +9,18 @@ import pytest
 from rich.console import Console
 from test_conformance import elsewhere, findings, wrong  # noqa: F401
 
-from pickosim.authoring import bot_source, catalogue, catalogue_table, class_name, describe, page
-from pickosim.bots import built_in_bots, load_bot
+from pickosim.authors.authoring import (
+    bot_source,
+    catalogue,
+    catalogue_table,
+    class_name,
+    describe,
+    page,
+)
+from pickosim.bots.loading import built_in_bots, load_bot
+from pickosim.bots.view import METHODS
 from pickosim.cli import run
 from pickosim.errors import PickosimError
-from pickosim.view import METHODS
 
 KINDS = pytest.mark.parametrize("kind", [[], ["--valuation"]], ids=["bot", "valuation"])
 

@@ -18,9 +18,14 @@ from scipy.stats import false_discovery_control, norm
 import pickosim
 from pickosim import cli
 from pickosim.api import plan_balance
-from pickosim.balance_findings import findings
-from pickosim.balance_study import NUMBERS, TAKERS, Balance
-from pickosim.balance_sums import (
+from pickosim.errors import PickosimError
+from pickosim.rules import SPECIALISTS, load_rules
+from pickosim.runs.results import Results
+from pickosim.runs.run_folder import RunFolder
+from pickosim.runs.schedule import lane
+from pickosim.studies.balance_findings import findings
+from pickosim.studies.balance_study import NUMBERS, TAKERS, Balance
+from pickosim.studies.balance_sums import (
     Case,
     Start,
     nowhere,
@@ -32,15 +37,10 @@ from pickosim.balance_sums import (
     view_sums,
     worth_values,
 )
-from pickosim.balance_tables import SCHEMAS, Weighed, worth_rows
-from pickosim.balance_words import balance_words
-from pickosim.block_sums import PARTS
-from pickosim.errors import PickosimError
-from pickosim.results import Results
-from pickosim.rules import SPECIALISTS, load_rules
-from pickosim.run_folder import RunFolder
-from pickosim.schedule import lane
-from pickosim.suggest_balance import Knob, finalists, judge, shrunk
+from pickosim.studies.balance_tables import SCHEMAS, Weighed, worth_rows
+from pickosim.studies.block_sums import PARTS
+from pickosim.studies.suggest_balance import Knob, finalists, judge, shrunk
+from pickosim.words.balance_words import balance_words
 
 TILES = "tiles={21=1,22=1,23=1,24=1,25=2,26=2,27=2,28=2}"
 QUICK = ["exact_only=[]", TILES, "bratworms=3", "turn_limit=150"]
@@ -350,7 +350,7 @@ def test_an_apple_worth_nothing_and_alone_is_worth_exactly_nothing(bot):
 FICKLE = '''
 import numpy as np
 
-from pickosim.strategy import Strategy
+from pickosim.bots.strategy import Strategy
 
 
 class Fickle(Strategy):

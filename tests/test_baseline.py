@@ -7,12 +7,12 @@ from random import Random
 import numpy as np
 import pytest
 
-from pickosim import baseline
-from pickosim.bench import PlainEager
-from pickosim.game import play_games
-from pickosim.match import seat
+from pickosim.games.game import play_games
+from pickosim.games.match import seat
+from pickosim.games.trace import trace_games
 from pickosim.rules import PRESETS
-from pickosim.trace import trace_games
+from pickosim.speed import baseline
+from pickosim.speed.bench import PlainEager
 
 GAMES = 3_000
 

@@ -17,14 +17,14 @@ import numpy as np
 import pytest
 
 import pickosim.strategies
-from pickosim.bots import built_in_bots, load_bot, spec_of
+from pickosim.bots.loading import built_in_bots, load_bot, spec_of
+from pickosim.bots.strategy import Strategy, bot_name
 from pickosim.cli import run
 from pickosim.errors import BotError
-from pickosim.game import play_games
-from pickosim.match import Match, seat
+from pickosim.games.game import play_games
+from pickosim.games.match import Match, seat
+from pickosim.games.trace import trace_game
 from pickosim.rules import PRESETS
-from pickosim.strategy import Strategy, bot_name
-from pickosim.trace import trace_game
 
 PLAIN = """
     def pick(self, turn): return turn.best(turn.counts * POINTS)
@@ -267,7 +267,7 @@ def test_bots_of_installed_packages(tmp_path):
         "[pickosim.strategies]\ntiny = tiny:Tiny\nnumber = tiny:x\ngone = tiny:Gone\nlost = lost:Lost\n"
     )
     script = """
-from pickosim.bots import installed_bots, load_bot
+from pickosim.bots.loading import installed_bots, load_bot
 from pickosim.errors import BotError
 print(installed_bots())
 print(load_bot("tiny"), load_bot("tiny:target=5").target)

@@ -11,12 +11,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from pickosim import charts
-from pickosim.balance_tables import SCHEMAS as BALANCE
 from pickosim.errors import PickosimError
-from pickosim.stats import histogram_quantile
-from pickosim.tournament_tables import ALL_BOTS
-from pickosim.tournament_tables import SCHEMAS as TOURNAMENT
+from pickosim.pages import charts
+from pickosim.studies.balance_tables import SCHEMAS as BALANCE
+from pickosim.studies.stats import histogram_quantile
+from pickosim.studies.tournament_tables import ALL_BOTS
+from pickosim.studies.tournament_tables import SCHEMAS as TOURNAMENT
 
 LONG = "threshold:target=25,last_dice=2"
 
@@ -230,6 +230,6 @@ def test_colours_can_be_read(scheme):
 
 def test_without_the_packages_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "altair", None)
-    monkeypatch.delitem(sys.modules, "pickosim.charts")
+    monkeypatch.delitem(sys.modules, "pickosim.pages.charts")
     with pytest.raises(PickosimError, match=r"pip install 'pickosim\[report\]'"):
-        __import__("pickosim.charts")
+        __import__("pickosim.pages.charts")

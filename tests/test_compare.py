@@ -17,18 +17,18 @@ from scipy.stats import binom, false_discovery_control, norm
 import pickosim
 from pickosim import cli
 from pickosim.api import plan_compare
-from pickosim.compare_findings import findings, listed, plus_minus
-from pickosim.compare_study import Compare, seatings
-from pickosim.compare_tables import MEASURES, SCHEMAS, quantile_interval
-from pickosim.compare_words import compare_words, drawn
-from pickosim.entrants import listed_bots
 from pickosim.errors import PickosimError
-from pickosim.game import play_games
-from pickosim.match import seat
-from pickosim.results import Results
+from pickosim.games.game import play_games
+from pickosim.games.match import seat
 from pickosim.rules import load_rules
-from pickosim.run import Progress, RunStoppedError
-from pickosim.schedule import lane, rotations
+from pickosim.runs.entrants import listed_bots
+from pickosim.runs.results import Results
+from pickosim.runs.run import Progress, RunStoppedError
+from pickosim.runs.schedule import lane, rotations
+from pickosim.studies.compare_findings import findings, listed, plus_minus
+from pickosim.studies.compare_study import Compare, seatings
+from pickosim.studies.compare_tables import MEASURES, SCHEMAS, quantile_interval
+from pickosim.words.compare_words import compare_words, drawn
 
 BOTS = ["random", "eager"]
 VARIANTS = ["classic", "french", "extrawurm"]

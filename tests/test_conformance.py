@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pickosim.bots import built_in_bots
-from pickosim.conformance import (
+from pickosim.authors.conformance import (
     BATCH_SIZE,
     INPUTS,
     LEGAL,
@@ -27,12 +26,13 @@ from pickosim.conformance import (
     check_bot,
     legal_seatings,
 )
-from pickosim.dice import POINTS
+from pickosim.bots.loading import built_in_bots
+from pickosim.bots.strategy import Strategy
+from pickosim.bots.view import METHODS, Turn
+from pickosim.engine.dice import POINTS
 from pickosim.errors import BotError
-from pickosim.game import Batch
+from pickosim.games.game import Batch
 from pickosim.rules import PRESETS, WORM
-from pickosim.strategy import Strategy
-from pickosim.view import METHODS, Turn
 
 QUICK = Effort(players=(2, 7), table_games=2, games=25, alone=2, turn_limit=60, seconds=0.01)
 

@@ -15,7 +15,9 @@ from pickosim.strategies.eager import Eager
 from scipy.stats import chi2_contingency, chisquare, kstest
 from situations import every_question
 
-from pickosim.dice import (
+from pickosim.bots.strategy import Strategy
+from pickosim.bots.view import METHODS, Turn
+from pickosim.engine.dice import (
     CHOICE_STREAM,
     DICE_STREAM,
     FACES,
@@ -27,13 +29,11 @@ from pickosim.dice import (
     rolls,
     stream_key,
 )
-from pickosim.game import Batch, play_games
-from pickosim.log import ROLL, events, new_log
-from pickosim.match import seat
-from pickosim.rulebook import rulebook
+from pickosim.engine.log import ROLL, events, new_log
+from pickosim.engine.rulebook import rulebook
+from pickosim.games.game import Batch, play_games
+from pickosim.games.match import seat
 from pickosim.rules import MOST_DICE, load_rules
-from pickosim.strategy import Strategy
-from pickosim.view import METHODS, Turn
 
 MOST = 9
 DICE = range(1, MOST + 1)

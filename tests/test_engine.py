@@ -17,17 +17,17 @@ import reference
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from pickosim.dice import POINTS, rolls
+from pickosim.bots.strategy import Strategy
+from pickosim.bots.view import Turn
+from pickosim.engine.dice import POINTS, rolls
+from pickosim.engine.log import ROLL, events, new_log
+from pickosim.engine.table import deal
+from pickosim.engine.tally import Tally
 from pickosim.errors import RulesError
-from pickosim.game import Batch, play_games
-from pickosim.log import ROLL, events, new_log
-from pickosim.match import Match, seat
+from pickosim.games.game import Batch, play_games
+from pickosim.games.match import Match, seat
+from pickosim.games.trace import trace_game, trace_games
 from pickosim.rules import PRESETS, SPECIALISTS, RuleSet, load_rules
-from pickosim.strategy import Strategy
-from pickosim.table import deal
-from pickosim.tally import Tally
-from pickosim.trace import trace_game, trace_games
-from pickosim.view import Turn
 
 
 class Wild(Strategy):
@@ -461,9 +461,9 @@ def test_a_game_far_out_can_be_played():
 
 OTHER_PROCESS = """
 import json, sys
-from pickosim.game import play_games
-from pickosim.match import seat
-from pickosim.trace import trace_game
+from pickosim.games.game import play_games
+from pickosim.games.match import seat
+from pickosim.games.trace import trace_game
 found = []
 for bots, rules, seed in json.load(sys.stdin):
     match = seat(bots, rules, seed)

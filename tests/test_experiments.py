@@ -11,8 +11,8 @@ import pytest
 import pickosim
 from pickosim import cli
 from pickosim.errors import PickosimError
-from pickosim.experiments import load_experiment
-from pickosim.run_folder import RunFolder
+from pickosim.runs.run_folder import RunFolder
+from pickosim.studies.experiments import load_experiment
 
 SHIPPED = sorted((Path(__file__).parents[1] / "experiments").glob("*.toml"))
 

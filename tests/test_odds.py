@@ -14,19 +14,20 @@ import polars as pl
 import pytest
 from scipy.stats import chisquare
 
+from pickosim.chances.questions import Question
+from pickosim.chances.turn_odds import answer, odds
 from pickosim.cli import run
-from pickosim.dice import POINTS, rolls
+from pickosim.engine.dice import POINTS, rolls
+from pickosim.engine.rulebook import NOTHING
 from pickosim.errors import PickosimError
-from pickosim.game import Batch
-from pickosim.match import seat
-from pickosim.odds_words import Question, bar, tell
-from pickosim.rulebook import NOTHING
+from pickosim.exact.solver import chances
+from pickosim.exact.turn_graph import Problem
+from pickosim.exact.turn_law import TablePolicy, law
+from pickosim.games.game import Batch
+from pickosim.games.match import seat
+from pickosim.games.trace import FAIL_REASONS, face_name
 from pickosim.rules import PRESETS, RuleSet, Seat, load_rules
-from pickosim.solver import chances
-from pickosim.trace import FAIL_REASONS, face_name
-from pickosim.turn_graph import Problem
-from pickosim.turn_law import TablePolicy, law
-from pickosim.turn_odds import answer, odds
+from pickosim.words.odds_words import bar, tell
 
 WORM = 6
 AT_LEAST = {21: 0.893026737151, 24: 0.748373333870, 30: 0.263789519465, 36: 0.015678145194}

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pickosim.game import play_games
-from pickosim.match import seat
+from pickosim.bots.strategy import Strategy
+from pickosim.bots.view import Turn
+from pickosim.games.game import play_games
+from pickosim.games.match import seat
 from pickosim.rules import load_rules
-from pickosim.strategy import Strategy
-from pickosim.view import Turn
 
 DICE = 8
 FACES = range(6)  # 1 to 5 and the worm

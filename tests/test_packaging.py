@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -15,23 +16,41 @@ from pathlib import Path
 import pytest
 
 import pickosim
-from pickosim.bots import built_in_bots
+from pickosim.bots.loading import built_in_bots
 from pickosim.rules import PRESETS
 
 ROOT = Path(__file__).parents[1]
-MODULES = {path.stem: path for path in (ROOT / "pickosim").glob("*.py")}
+PACKAGE = ROOT / "pickosim"
+MODULES = {
+    ".".join(path.relative_to(PACKAGE).with_suffix("").parts): path
+    for path in PACKAGE.rglob("*.py")
+    if path.parent == PACKAGE or path.name != "__init__.py"
+}
+FOLDERS = sorted(path.parent for path in PACKAGE.glob("*/__init__.py"))
 STRATEGIES = sorted((ROOT / "strategies").glob("*.py"))
 
-LAYERS = (
-    "errors kernels",
-    "rules dice rulebook log table turn claim tally",
-    "view strategy heuristics turn_graph turn_law solver solution_cache valuation bots",
-    "match ask game",
-    "trace tables amounts schedule entrants stats ratings sprt sums provenance run_folder run results",
-    "chunk_size block_sums tournament_tables tournament_study game_measures variants compare_tables compare_findings compare_study balance_sums suggest_balance balance_tables balance_findings balance_study studies experiments warm baseline bench",
-    "words tournament_words compare_words balance_words result_words html_tables charts report_content html_report conformance authoring odds_words turn_odds api __init__ cli",
-)
-READING_ORDER = " ".join(LAYERS).split()
+LAYERS = {
+    "": "errors rules",
+    "engine": "kernels dice rulebook log table turn claim tally",
+    "bots": "view strategy heuristics loading",
+    "exact": "turn_graph turn_law solver solution_cache valuation",
+    "games": "match ask game frames trace",
+    "chances": "questions turn_odds",
+    "runs": "amounts schedule entrants sums provenance run_folder run results chunk_size",
+    "studies": "stats ratings sprt block_sums tournament_tables tournament_study game_measures variants "
+    "compare_tables compare_findings compare_study balance_sums suggest_balance balance_tables "
+    "balance_findings balance_study kinds experiments",
+    "speed": "warm baseline bench",
+    "words": "layout story tournament_words compare_words balance_words result_words bench_words odds_words",
+    "pages": "html_tables charts report_content html_report",
+    "authors": "conformance authoring",
+    " ": "api __init__ cli",
+}
+READING_ORDER = [
+    f"{folder}.{module}" if folder.strip() else module
+    for folder, modules in LAYERS.items()
+    for module in modules.split()
+]
 """A module imports only what stands before it. A new module takes its place here."""
 
 
@@ -43,15 +62,15 @@ def imported(path: Path) -> set[str]:
     """The modules of this package that a file imports, wherever in it."""
     found: set[str] = set()
     for node in ast.walk(tree_of(path)):
-        if isinstance(node, ast.ImportFrom) and node.module == "pickosim":
-            found |= {name.name if name.name in MODULES else "__init__" for name in node.names}
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("pickosim."):
-            found.add(str(node.module).split(".")[1])
+        if isinstance(node, ast.ImportFrom) and str(node.module).split(".")[0] == "pickosim":
+            _, _, module = str(node.module).partition(".")
+            inside = {".".join(filter(None, (module, name.name))) for name in node.names}
+            found |= inside & set(MODULES) or {module or "__init__"}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: imports are written in full"
         elif isinstance(node, ast.Import):
-            names = [name.name.split(".") for name in node.names]
-            found |= {parts[1] for parts in names if parts[0] == "pickosim" and len(parts) > 1}
+            names = [name.name.partition(".") for name in node.names]
+            found |= {module for package, _, module in names if package == "pickosim" and module}
     return found - {"strategies"}
 
 
@@ -74,7 +93,7 @@ def only_version(path: Path) -> bool:
 def test_every_column_is_documented(study):
     text = (ROOT / "docs" / "tables.md").read_text(encoding="utf-8")
     sections = dict(zip(["tournament", "compare", "balance"], text.split("\n## ")[1:], strict=True))
-    for table, schema in import_module(f"pickosim.{study}_tables").SCHEMAS.items():
+    for table, schema in import_module(f"pickosim.studies.{study}_tables").SCHEMAS.items():
         assert f"**{table}**" in sections[study]
         for column in schema:
             assert f"`{column}`" in sections[study], f"{table}.{column}"
@@ -85,6 +104,15 @@ def test_every_column_is_documented(study):
 
 def test_every_module_has_its_place():
     assert sorted(READING_ORDER) == sorted(MODULES)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_a_folder_names_its_modules_in_reading_order(folder):
+    if folder.name == "strategies":
+        return
+    said = ast.get_docstring(tree_of(folder / "__init__.py")) or ""
+    modules = LAYERS[folder.name].split()
+    assert [name for name in re.findall(r"`(\w+)`", said) if name in modules] == modules
 
 
 @pytest.mark.parametrize("module", READING_ORDER)
@@ -98,7 +126,7 @@ def test_a_module_imports_only_what_stands_before_it(module):
 
 @pytest.mark.parametrize("path", STRATEGIES, ids=lambda path: path.stem)
 def test_a_strategy_knows_nothing_of_the_games_it_is_asked_in(path):
-    before = set(READING_ORDER[: READING_ORDER.index("bots")])
+    before = set(READING_ORDER[: READING_ORDER.index("games.match")])
     assert imported(path) <= before
 
 
@@ -185,9 +213,9 @@ def test_the_wheel_carries_presets_and_bots(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
     assert {f"pickosim/presets/{preset}.toml" for preset in PRESETS} <= names
     assert {f"pickosim/strategies/{path.name}" for path in STRATEGIES} <= names
-    assert {f"pickosim/{path.name}" for path in MODULES.values()} <= names
-    templates = (ROOT / "pickosim" / "templates").iterdir()
-    assert {f"pickosim/templates/{path.name}" for path in templates} <= names
+    assert {str(path.relative_to(ROOT)) for path in MODULES.values()} <= names
+    beside = [*PACKAGE.glob("authors/templates/*"), *PACKAGE.glob("pages/page/*")]
+    assert beside and {str(path.relative_to(ROOT)) for path in beside} <= names
     tops = {name.split("/")[0] for name in names}
     assert tops == {"pickosim", f"pickosim-{pickosim.__version__}.dist-info"}
     assert not [name for name in names if "__pycache__" in name]
@@ -199,8 +227,8 @@ def test_the_wheel_plays_on_its_own(wheel, tmp_path):
     zipfile.ZipFile(wheel).extractall(tmp_path)
     script = """
 import json, pickosim
-from pickosim.bots import built_in_bots, load_bot
-from pickosim.match import seat
+from pickosim.bots.loading import built_in_bots, load_bot
+from pickosim.games.match import seat
 played = pickosim.play(["eager", "random"], "extrawurm", games=20)
 print(json.dumps({
     "package": pickosim.__file__,

@@ -13,11 +13,11 @@ import polars as pl
 import pytest
 
 import pickosim
-from pickosim import html_tables
 from pickosim.cli import run
 from pickosim.errors import PickosimError
-from pickosim.html_report import chart_names, save_chart, write_report
-from pickosim.run_folder import RunFolder
+from pickosim.pages import html_tables
+from pickosim.pages.html_report import chart_names, save_chart, write_report
+from pickosim.runs.run_folder import RunFolder
 
 CHROMIUM = shutil.which("chromium")
 in_browser = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on this machine")

@@ -14,11 +14,11 @@ from scipy.stats import binomtest
 
 import pickosim
 from pickosim.api import Results, tournament
-from pickosim.block_sums import GROUPS, PARTS, count_choices
 from pickosim.errors import PickosimError
-from pickosim.schedule import FIRST_LOOK, LOOK_GROWTH, Matchup, lane, rotations, round_robin
-from pickosim.stats import mean_interval, share_interval
-from pickosim.tournament_tables import ALL_BOTS, SCHEMAS
+from pickosim.runs.schedule import FIRST_LOOK, LOOK_GROWTH, Matchup, lane, rotations, round_robin
+from pickosim.studies.block_sums import GROUPS, PARTS, count_choices
+from pickosim.studies.stats import mean_interval, share_interval
+from pickosim.studies.tournament_tables import ALL_BOTS, SCHEMAS
 
 TWINS = ["threshold:target=21", "threshold:target=21,last_dice=2"]
 """Two names of the same bot: `last_dice` is 2 by default."""

@@ -9,10 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pickosim.amounts import count, numbers, range_values, share
-from pickosim.entrants import check_sources, enter
 from pickosim.errors import PickosimError
-from pickosim.schedule import LOOK_GROWTH, blocks_for, chunks, lane, looks, rotations, round_robin
+from pickosim.runs.amounts import count, numbers, range_values, share
+from pickosim.runs.entrants import check_sources, enter
+from pickosim.runs.schedule import (
+    LOOK_GROWTH,
+    blocks_for,
+    chunks,
+    lane,
+    looks,
+    rotations,
+    round_robin,
+)
 
 
 def test_every_choice_of_bots_meets_once():

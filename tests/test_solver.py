@@ -14,10 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pickosim.dice import rolls
-from pickosim.rules import WORM
-from pickosim.solution_cache import Cache, _hash
-from pickosim.solver import (
+from pickosim.engine.dice import rolls
+from pickosim.exact.solution_cache import Cache, _hash
+from pickosim.exact.solver import (
     Optimal,
     best_face,
     chances,
@@ -26,8 +25,9 @@ from pickosim.solver import (
     should_stop,
     solve,
 )
-from pickosim.turn_graph import Problem, Rolled, Standing, graph, states
-from pickosim.turn_law import Law, TablePolicy, law
+from pickosim.exact.turn_graph import Problem, Rolled, Standing, graph, states
+from pickosim.exact.turn_law import Law, TablePolicy, law
+from pickosim.rules import WORM
 
 STANDARD, SPECIAL = (1, 2, 3, 4, 5, 6), (1, 1, 1, 6, 6, 6)
 SMALL = [

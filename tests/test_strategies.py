@@ -17,14 +17,14 @@ from pickosim.strategies.random import Random
 from scipy.stats import chisquare
 from situations import every_question
 
-from pickosim.bots import built_in_bots, load_bot
+from pickosim.bots.loading import built_in_bots, load_bot
+from pickosim.bots.view import METHODS, Turn
+from pickosim.engine.rulebook import NOTHING, SEATS
 from pickosim.errors import StrategyError
-from pickosim.game import Batch, play_games
-from pickosim.match import seat
-from pickosim.rulebook import NOTHING, SEATS
+from pickosim.games.game import Batch, play_games
+from pickosim.games.match import seat
+from pickosim.games.trace import trace_games
 from pickosim.rules import PRESETS, SPECIALISTS, load_rules
-from pickosim.trace import trace_games
-from pickosim.view import METHODS, Turn
 
 NUMBERS = ["pick", "claim", "rob"]
 TRUTHS = ["use_golden_die", "reroll", "stop", "keep_new_specialist"]

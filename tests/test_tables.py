@@ -9,11 +9,11 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import pickosim
+from pickosim.bots.strategy import Strategy
 from pickosim.errors import PickosimError
+from pickosim.games.frames import Played
+from pickosim.games.trace import trace_games
 from pickosim.rules import PRESETS, SPECIALISTS
-from pickosim.strategy import Strategy
-from pickosim.tables import Played
-from pickosim.trace import trace_games
 
 GAMES = {
     "game": pl.Int64,

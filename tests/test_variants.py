@@ -8,7 +8,7 @@ import pytest
 
 from pickosim.errors import PickosimError
 from pickosim.rules import load_rules
-from pickosim.variants import (
+from pickosim.studies.variants import (
     MOST_VARIANTS,
     Variant,
     make_variants,

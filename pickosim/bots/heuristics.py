@@ -1,0 +1,49 @@
+"""Heuristics: small parts that simple bots share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pickosim.bots.view import BoolArray, IntArray, Turn
+from pickosim.engine.dice import POINTS
+from pickosim.rules import SPECIALISTS, WORM
+
+RANKING = ("sitting-hen", "canned-worm", "apple", "golden-die", "weasel", "raven")
+"""Specialists, the one most worth keeping first."""
+
+_RANK = np.array([RANKING.index(name) for name in SPECIALISTS])
+_CLAIM_BONUS = 100
+
+
+def points_to_gain(turn: Turn) -> IntArray:
+    """(n, 7): a score for each face, its points; for `Turn.best`.
+
+    When only exact-only tiles are left on the grill a large total is of no use: then fewer points are
+    better, and best of all is a face that makes a claim at once.
+    """
+    points = turn.counts * POINTS
+    if not turn.rules.exact_only:
+        return points
+    exact_only = np.isin(turn.tiles, turn.rules.exact_only)
+    small_wanted = np.logical_not((turn.grill & ~exact_only).any(axis=1))
+    if not small_wanted.any():
+        return points
+    scores = np.where(small_wanted[:, None], _CLAIM_BONUS * claims_at_once(turn) - points, points)
+    return scores.astype(np.int16)
+
+
+def claims_at_once(turn: Turn) -> BoolArray:
+    """(n, 7): whether setting a face aside makes a total that can claim a tile."""
+    found = np.zeros(turn.counts.shape, np.bool_)
+    for face in range(1, WORM + 1):
+        worm = turn.has_worm | (face == WORM)
+        total = turn.total + turn.counts[:, face] * POINTS[face]
+        found[:, face] = turn.legal[:, face] & worm & turn.can_claim_with(total)
+    return found
+
+
+def keep_better(turn: Turn) -> BoolArray:
+    """(n,): of two specialists, whether the new one stands higher in the ranking."""
+    new, held = _RANK[turn.new_specialist], _RANK[turn.holds[:, 0]]
+    better: BoolArray = new < held
+    return better

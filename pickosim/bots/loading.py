@@ -1,0 +1,254 @@
+"""Bots by name: `eager`, `threshold:target=25`, `my_bot.py`, `my_bot.py:MyBot:target=25`.
+
+A name is looked for in `strategies/` and among the entry points `pickosim.strategies` of installed
+packages; a path is a Python file with strategy classes.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import sys
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, fields
+from hashlib import sha256
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType, NoneType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+import pickosim.strategies
+from pickosim.bots.strategy import Strategy, bot_name, with_parameters
+from pickosim.errors import BotError, suggest
+
+ENTRY_POINTS = "pickosim.strategies"
+
+
+def built_in_bots() -> list[str]:
+    """Names of the bots in `strategies/`; a file whose name begins with `_` is none."""
+    modules = pkgutil.iter_modules(pickosim.strategies.__path__)
+    names = [module.name for module in modules if not module.name.startswith("_")]
+    return sorted(name.replace("_", "-") for name in names)
+
+
+def installed_bots() -> list[str]:
+    """Names of the bots that other installed packages offer."""
+    return sorted(entry_points(group=ENTRY_POINTS).names)
+
+
+def load_bot(spec: str) -> Strategy:
+    """The bot of a command line's `spec`, with its parameters."""
+    source, *rest = spec.split(":")
+    parameters = _parameters(spec, rest.pop()) if rest and "=" in rest[-1] else {}
+    if source.endswith(".py"):
+        kind = _class_in_file(spec, Path(source), rest.pop(0) if rest else None)
+    else:
+        kind = _class_by_name(source)
+    if rest:
+        raise BotError(
+            f'{spec}: "{":".join(rest)}" is not understood; write NAME:parameter=value,… '
+            "or FILE.py:Class:parameter=value,…"
+        )
+    return _made(spec, kind, parameters)
+
+
+def spec_of(strategy: Strategy) -> str:
+    """How a strategy made in Python is named on a command line, where that is possible."""
+    kind = type(strategy)
+    if kind.__module__.startswith(f"{pickosim.strategies.__name__}."):
+        return with_parameters(bot_name(kind), strategy)
+    try:
+        source = inspect.getsourcefile(kind)
+    except TypeError:
+        source = None
+    where = f"{source}:{kind.__name__}" if source else kind.__name__
+    return with_parameters(where, strategy)
+
+
+def _class_by_name(name: str) -> type[Strategy]:
+    built_in = built_in_bots()
+    if name in built_in:
+        return _only_class(name, _classes(_built_in_module(name)))
+    installed = installed_bots()
+    if name in installed:
+        return _class_of_entry_point(name)
+    known = [*built_in, *installed]
+    raise BotError(
+        f'There is no bot named "{name}"{suggest(name, known) or "."} '
+        f"The bots are {', '.join(known)}, and any file like my_bot.py."
+    )
+
+
+def _built_in_module(name: str) -> ModuleType:
+    module = f"pickosim.strategies.{name.replace('-', '_')}"
+    try:
+        return importlib.import_module(module)
+    except Exception as error:
+        found = find_spec(module)
+        raise _unloadable(str(found.origin if found else name), error) from error
+
+
+def _class_of_entry_point(name: str) -> type[Strategy]:
+    entry = entry_points(group=ENTRY_POINTS)[name]
+    try:
+        kind = entry.load()
+    except Exception as error:
+        raise _unloadable(f"The bot {name} ({entry.value})", error) from error
+    if not (isinstance(kind, type) and issubclass(kind, Strategy)):
+        raise BotError(f"The bot {name} ({entry.value}) is no subclass of pickosim.Strategy.")
+    return kind
+
+
+def _class_in_file(spec: str, path: Path, name: str | None) -> type[Strategy]:
+    module = _module_from(path)
+    classes = _classes(module)
+    if name is None:
+        return _only_class(str(path), classes)
+    if name not in classes:
+        known = f"it has {', '.join(classes)}" if classes else "it has none"
+        raise BotError(
+            f'{path} has no strategy class "{name}"{suggest(name, classes)} ({known}; asked for as {spec}).'
+        )
+    return classes[name]
+
+
+def _module_from(path: Path) -> ModuleType:
+    """Run a bot's file as a module.
+
+    Always from the source, never from a cached compilation: an edit within the same second must count.
+    """
+    try:
+        source = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise BotError(f"{path} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise BotError(f"{path} is not UTF-8 text.") from error
+    digest = sha256(f"{path.resolve()}\0{source}".encode()).hexdigest()[:16]
+    name = f"pickosim_bot_{path.stem}_{digest}"
+    if name in sys.modules:
+        return sys.modules[name]
+    module = ModuleType(name)
+    module.__file__ = str(path)
+    sys.modules[name] = module
+    try:
+        exec(compile(source, str(path), "exec", dont_inherit=True), module.__dict__)
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
+        raise _unloadable(str(path), error) from error
+    return module
+
+
+def _unloadable(where: str, error: BaseException) -> BotError:
+    """Say what kept a bot from loading, and on which line if that is in the file `where`."""
+    line, said = _line_in(error, where), str(error)
+    if isinstance(error, SyntaxError) and error.filename == where:
+        line, said = f", line {error.lineno}", error.msg
+    said = f"{type(error).__name__}: {said}".rstrip(": .")
+    return BotError(f"{where}{line} does not load: {said}.")
+
+
+def _line_in(error: BaseException, path: str) -> str:
+    """Where in a bot's file an exception came from, as `, line 12`."""
+    line, step = None, error.__traceback__
+    while step is not None:
+        if step.tb_frame.f_code.co_filename == path:
+            line = step.tb_lineno
+        step = step.tb_next
+    return f", line {line}" if line is not None else ""
+
+
+def _classes(module: ModuleType) -> dict[str, type[Strategy]]:
+    """The strategy classes that a module defines itself, in its order; bases only if there is nothing else."""
+    classes = {
+        name: kind
+        for name, kind in vars(module).items()
+        if isinstance(kind, type)
+        and issubclass(kind, Strategy)
+        and kind.__module__ == module.__name__
+        and not name.startswith("_")
+    }
+    complete = {name: kind for name, kind in classes.items() if not inspect.isabstract(kind)}
+    return complete or classes
+
+
+def _only_class(where: str, classes: Mapping[str, type[Strategy]]) -> type[Strategy]:
+    if len(classes) == 1:
+        return next(iter(classes.values()))
+    if not classes:
+        raise BotError(f"{where} has no subclass of pickosim.Strategy.")
+    raise BotError(
+        f"{where} has several strategy classes ({', '.join(classes)}); "
+        f"say which, as in {where}:{next(iter(classes))}."
+    )
+
+
+def _parameters(spec: str, text: str) -> dict[str, str]:
+    parameters: dict[str, str] = {}
+    for part in text.split(","):
+        name, equals, value = (word.strip() for word in part.partition("="))
+        if not (name and equals):
+            raise BotError(f'{spec}: parameters are written name=value,…, not "{text}".')
+        if name in parameters:
+            raise BotError(f"{spec}: {name} is given twice.")
+        parameters[name] = value
+    return parameters
+
+
+def _made(spec: str, kind: type[Strategy], given: Mapping[str, str]) -> Strategy:
+    """A strategy of that kind, or why there can be none."""
+    if lacking := sorted(kind.__abstractmethods__):
+        methods = " and ".join(f"{name}()" for name in lacking)
+        raise BotError(f"{spec}: {kind.__name__} lacks the method {methods}.")
+    for field in _fields(kind):
+        if field.name not in given and field.default is field.default_factory is MISSING:
+            raise BotError(
+                f"{spec}: {field.name} has no default; give it a value, as in {field.name}=…"
+            )
+    try:
+        return kind(**_values(spec, kind, given))
+    except BotError:
+        raise
+    except Exception as error:
+        raise BotError(
+            f"{spec} cannot be made: {type(error).__name__}: {error}".rstrip(": .") + "."
+        ) from error
+
+
+def _fields(kind: type[Strategy]) -> list[Field[Any]]:
+    """The parameters of a strategy."""
+    return [field for field in fields(kind) if field.init]  # type: ignore[arg-type]
+
+
+def _values(spec: str, kind: type[Strategy], given: Mapping[str, str]) -> dict[str, object]:
+    """Parameters as their fields' types."""
+    known = {field.name for field in _fields(kind)}
+    values: dict[str, object] = {}
+    for name, text in given.items():
+        if name not in known:
+            has = f"its parameters are {', '.join(sorted(known))}" if known else "it has none"
+            raise BotError(f'{spec}: no parameter "{name}"{suggest(name, known)} ({has}).')
+        values[name] = _value(spec, name, text, get_type_hints(kind)[name])
+    return values
+
+
+_WANTED = {int: "a whole number", float: "a number", bool: "true or false"}
+
+
+def _value(spec: str, name: str, text: str, kind: Any) -> object:
+    """A parameter from its text, as `with_parameters` writes it."""
+    from pydantic import TypeAdapter, ValidationError  # imported where used: it takes its time
+
+    if text == "None" and NoneType in get_args(kind):
+        return None
+    if get_origin(kind) is Literal:
+        choices = {str(choice): choice for choice in get_args(kind)}
+        if text in choices:
+            return choices[text]
+    try:
+        return TypeAdapter(kind).validate_strings(text)
+    except ValidationError as error:
+        objection = error.errors()[0]["msg"].lower().removeprefix("input should be ")
+        wanted = _WANTED.get(kind, objection)
+        raise BotError(f'{spec}: {name} must be {wanted}, not "{text}".') from error

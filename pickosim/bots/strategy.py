@@ -1,0 +1,109 @@
+"""A strategy: two methods make a bot, five more have defaults.
+
+Every method is asked once for all games in question and answers with one entry a game. Parameters
+are dataclass fields: annotate them in the class body, with a default.
+
+    class Bold(Strategy):
+        \"\"\"Takes the most points and stops from `target` on.
+
+        Origin: my grandmother.
+        \"\"\"
+
+        target: int = 26
+
+        def pick(self, turn):
+            return turn.best(turn.counts * POINTS)
+
+        def stop(self, turn):
+            return turn.can_claim & (turn.total >= self.target)
+
+An answer may depend on nothing but the turn (`turn.random()` for chance) and the parameters.
+
+`pickosim strategies` tells of a bot what its docstring says: the first line, what it does; a paragraph
+that begins with `Origin:`, whose idea it is.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from typing import Any, dataclass_transform
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pickosim.bots.view import METHODS, BoolArray, IntArray, Turn
+
+
+@dataclass_transform()
+class Strategy(ABC):
+    """Base class of all bots."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        dataclass(cls)
+
+    @abstractmethod
+    def pick(self, turn: Turn) -> NDArray[np.integer[Any]]:
+        """(n,) int: the face to set aside, one of `turn.legal`."""
+
+    @abstractmethod
+    def stop(self, turn: Turn) -> BoolArray:
+        """(n,) bool: stop now? Asked after each set-aside that leaves dice and a new face."""
+
+    def claim(self, turn: Turn) -> NDArray[np.integer[Any]]:
+        """(n,) int: value of the tile to claim, one of `turn.claims`, where there are several.
+
+        By default the highest: a tile that can be stolen is always the highest of them.
+        """
+        highest: IntArray = turn.tiles[::-1][turn.claims[:, ::-1].argmax(axis=1)]
+        return highest
+
+    def reroll(self, turn: Turn) -> BoolArray:
+        """(n,) bool: use the weasel on this roll? By default only if it shows no new face."""
+        return turn.no_new_face
+
+    def use_golden_die(self, turn: Turn) -> BoolArray:
+        """(n,) bool: the ninth die this turn? By default always."""
+        return np.ones(len(turn), np.bool_)
+
+    def keep_new_specialist(self, turn: Turn) -> BoolArray:
+        """(n,) bool: of two specialists, keep `turn.new_specialist`? By default yes."""
+        return np.ones(len(turn), np.bool_)
+
+    def rob(self, turn: Turn) -> IntArray:
+        """(n,) int: the rival (1 plays next) whose bratworm you take, one of `turn.robbable`.
+
+        By default the one with the most, of equals the one who plays soonest.
+        """
+        richest: IntArray = np.where(turn.robbable, turn.bratworms, 0).argmax(axis=1)
+        return richest
+
+    def explain(self, turn: Turn) -> list[tuple[str, float]]:
+        """For `pickosim watch --why`: the options of `turn.question` in a single game, with values.
+
+        By default nothing: most bots cannot say.
+        """
+        return []
+
+
+def own_methods(strategy: Strategy) -> tuple[str, ...]:
+    """The questions that a bot answers itself; the others it leaves to the defaults."""
+    kind = type(strategy)
+    return tuple(name for name in METHODS if getattr(kind, name) is not getattr(Strategy, name))
+
+
+def bot_name(kind: type[Strategy]) -> str:
+    """The class name as a bot's name: `LateWorm` is `late-worm`."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", kind.__name__).lower()
+
+
+def with_parameters(name: str, strategy: Strategy) -> str:
+    """`name:parameter=value,…` with the parameters that differ from their defaults."""
+    changed = [
+        f"{field.name}={getattr(strategy, field.name)}"
+        for field in fields(strategy)  # type: ignore[arg-type]
+        if getattr(strategy, field.name) != field.default
+    ]
+    return f"{name}:{','.join(changed)}" if changed else name

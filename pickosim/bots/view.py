@@ -1,0 +1,530 @@
+"""The view: what a strategy sees of its turn, for all games in question at once.
+
+A strategy is never shown dice to come, nor the seed or number of a game, and its arrays are
+read-only: it cannot change the table.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pickosim.engine.claim import brought_by, claims_now
+from pickosim.engine.dice import ALL_FACES, CHOICE_STREAM, FACES, Rolls, below, rolls, unit
+from pickosim.engine.kernels import kernel, whole
+from pickosim.engine.rulebook import APPLE, NOTHING, SEATS, SITTING_HEN, TOTALS, Books
+from pickosim.engine.table import Table, can_be_robbed
+from pickosim.engine.turn import Hands, can_claim, has_worm, reaches, total
+from pickosim.rules import RuleSet
+
+IntArray = NDArray[np.int16]
+BoolArray = NDArray[np.bool_]
+FloatArray = NDArray[np.float64]
+Array = TypeVar("Array", bound=NDArray[Any])
+
+_LOWEST_SCORE = int(np.iinfo(np.int16).min)
+
+METHODS = ("use_golden_die", "reroll", "pick", "rob", "stop", "claim", "keep_new_specialist")
+"""What a strategy is asked, in the order of a turn."""
+
+
+class Turn:
+    """What the player on turn sees in n games at P seats with T tiles.
+
+    **Arrays** are read-only, have one row a game, and hold for the length of the call; numbers are
+    int16 (of turns int32), so that differences do not wrap. Wide ones are stored column by column: an operation on
+    all games of a column is fast. **Faces** are 1 to 5 and 6, the worm; arrays by face have 7
+    columns, the first of no use, so that column f is face f. **Players** are counted from the one on
+    turn: column 0 is you, column 1 plays next. **Tiles** have a column each, by ascending value.
+    **Specialists** are numbered as in `pickosim.SPECIALISTS`; -1 is none.
+
+    Attributes are computed when they are first read.
+    """
+
+    rules: RuleSet
+    """The rule set."""
+    seat: int
+    """Your seat, from 0; seat 0 began."""
+
+    def __init__(
+        self,
+        rules: RuleSet,
+        books: Books,
+        table: Table,
+        hands: Hands,
+        seat: int,
+        rows: NDArray[np.int32],
+        method: str,
+        notes: dict[str, Any],
+        claimed: NDArray[np.int64] | None = None,
+    ) -> None:
+        self.rules = rules
+        self.seat = seat
+        self._books = books
+        self._table = table
+        self._hands = hands
+        self._rows = rows
+        self._method = method
+        self._notes = notes
+        self._claimed = claimed
+        self._draws = 0
+
+    def __len__(self) -> int:
+        """The number n of games in question."""
+        return len(self._rows)
+
+    @property
+    def players(self) -> int:
+        """P, the players at the table."""
+        return int(self._books["players"][0])
+
+    def _knowing(self, can_claim: NDArray[np.bool_]) -> Turn:
+        """The same turn; what the engine has worked out already need not be computed again."""
+        self.__dict__["can_claim"] = _shown(can_claim)
+        return self
+
+    def _only(self, games: slice) -> Turn:
+        """The same question for some of the games, seen afresh."""
+        return Turn(
+            self.rules,
+            self._books,
+            self._table,
+            self._hands,
+            self.seat,
+            self._rows[games],
+            self._method,
+            self._notes,
+            None if self._claimed is None else self._claimed[games],
+        )
+
+    @property
+    def question(self) -> str:
+        """The method that is being asked."""
+        return self._method
+
+    def _asked_in(self, *methods: str) -> None:
+        if self._method not in methods:
+            raise AttributeError(f"there is no such thing to see in {self._method}()")
+
+    # The roll: in pick() and reroll()
+
+    @cached_property
+    def counts(self) -> IntArray:
+        """(n, 7) int16: dice of the roll just made that show face f, the golden one included."""
+        self._asked_in("pick", "reroll")
+        return _shown(_counts(rolls(self.rules.dice + 1), self._hands, self._rows).T)
+
+    @cached_property
+    def legal(self) -> BoolArray:
+        """(n, 7) bool: faces of the roll that are new this turn, so that they can be set aside."""
+        self._asked_in("pick", "reroll")
+        return _shown(_legal(self._hands, self._rows).T)
+
+    @cached_property
+    def no_new_face(self) -> BoolArray:
+        """(n,) bool, in reroll(): whether the roll shows no new face, which ends the turn if it stands."""
+        self._asked_in("pick", "reroll")
+        return _shown(self._hands["new"][self._rows] == 0)
+
+    @cached_property
+    def golden_face(self) -> IntArray:
+        """(n,) int16: face of the golden die in the roll just made, 0 if it was not rolled."""
+        self._asked_in("pick", "reroll")
+        return self._of_hand(self._hands["golden_face"])
+
+    # What is set aside
+
+    @cached_property
+    def aside(self) -> BoolArray:
+        """(n, 7) bool: faces set aside this turn."""
+        return _shown(_aside(self._hands, self._rows).T)
+
+    @cached_property
+    def total(self) -> IntArray:
+        """(n,) int16: points set aside this turn, with the canned worm as long as it counts."""
+        return _shown(_totals(self._hands, self._rows))
+
+    @cached_property
+    def has_worm(self) -> BoolArray:
+        """(n,) bool: whether the worm that a claim needs is there, the canned one included."""
+        return _shown(_worms(self._hands, self._rows))
+
+    @cached_property
+    def dice_left(self) -> IntArray:
+        """(n,) int16: dice not set aside, the golden one included."""
+        return _shown(self._of_hand(self._hands["white"]) + self._of_hand(self._hands["golden"]))
+
+    @cached_property
+    def golden_left(self) -> BoolArray:
+        """(n,) bool: whether the golden die is among them."""
+        return _shown(self._hands["golden"][self._rows] > 0)
+
+    @cached_property
+    def weasel_left(self) -> BoolArray:
+        """(n,) bool: whether your weasel can still be used this turn."""
+        return _shown(self._hands["weasel"][self._rows] > 0)
+
+    @cached_property
+    def rolls(self) -> IntArray:
+        """(n,) int16: rolls you have made this turn."""
+        return self._of_hand(self._hands["rolls"])
+
+    # What a stop would claim
+
+    @cached_property
+    def claims(self) -> BoolArray:
+        """(n, T) bool: tiles that you can claim if you stop now (a rival's top tile by stealing)."""
+        now = claims_now(self._books, self._hands, self._rows)
+        return _shown(_tile_columns(now, len(self.tiles)).T)
+
+    @cached_property
+    def can_claim(self) -> BoolArray:
+        """(n,) bool: whether there is any."""
+        return _shown(_can_claim(self._books, self._hands, self._rows))
+
+    def can_claim_with(self, total: NDArray[Any]) -> BoolArray:
+        """(n,) bool: whether another total (n,), with a worm in it, could claim anything."""
+        totals = np.broadcast_to(np.asarray(total), len(self)).astype(np.int64)
+        if len(totals) and not 0 <= totals.min() <= totals.max() < TOTALS:
+            raise ValueError(f"totals are 0 to {TOTALS - 1}")
+        return _can_claim_with(self._books, self._hands, self._rows, totals)
+
+    # The table
+
+    @cached_property
+    def tiles(self) -> IntArray:
+        """(T,) int16: value of each tile in the game, ascending."""
+        return _shown(self._books["values"][0, : self._books["tiles"][0]].astype(np.int16))
+
+    @cached_property
+    def tile_worms(self) -> IntArray:
+        """(T,) int16: worms on each tile."""
+        return _shown(self._books["worms"][0, : len(self.tiles)].astype(np.int16))
+
+    @cached_property
+    def number(self) -> NDArray[np.int32]:
+        """(n,) int32: number of this turn in its game, from 1 (of all players, not only yours)."""
+        return _shown(self._table["turn"][self._rows].astype(np.int32))
+
+    @cached_property
+    def grill(self) -> BoolArray:
+        """(n, T) bool: tiles face up on the grill."""
+        return _shown(_tile_columns(self._table["grill"][self._rows], len(self.tiles)).T)
+
+    @cached_property
+    def tops(self) -> IntArray:
+        """(n, P) int16: value of each player's top tile, 0 without tiles."""
+        value = np.zeros(NOTHING + 1, np.int16)
+        value[: len(self.tiles)] = self.tiles
+        return _shown(value[self._of_players(self._table["top"])])
+
+    @cached_property
+    def stack_sizes(self) -> IntArray:
+        """(n, P) int16: tiles on each player's stack."""
+        return _shown(self._of_players(self._table["tiles"]).astype(np.int16))
+
+    @cached_property
+    def worms(self) -> IntArray:
+        """(n, P) int16: worms on each player's tiles."""
+        return _shown(self._of_players(self._table["worms"]).astype(np.int16))
+
+    @cached_property
+    def bratworms(self) -> IntArray:
+        """(n, P) int16: bratworms of each player."""
+        return _shown(self._of_players(self._table["bratworms"]).astype(np.int16))
+
+    @cached_property
+    def at_risk(self) -> IntArray:
+        """(n,) int16: value of the tile that a fail would cost you, 0 if it would cost none."""
+        safe = (self.tops[:, 0] == 0) | (self.holds[:, 0] == SITTING_HEN)
+        if not self.rules.exact_only_returns:
+            safe |= np.isin(self.tops[:, 0], self.rules.exact_only)
+        return _shown(np.where(safe, np.int16(0), self.tops[:, 0]))
+
+    def worms_on(self, tiles: NDArray[Any]) -> IntArray:
+        """int16, shaped like `tiles`: worms on tiles given by value; 0 for 0, as `tops` shows no tile."""
+        worms = np.zeros(TOTALS, np.int16)
+        worms[self.tiles] = self.tile_worms
+        found: IntArray = worms[tiles]
+        return found
+
+    @cached_property
+    def supply(self) -> IntArray:
+        """(n,) int16: bratworms in the supply."""
+        return _shown(self._table["supply"][self._rows].astype(np.int16))
+
+    @cached_property
+    def scores(self) -> IntArray:
+        """(n, P) int16: what each player's score would be if the game ended now."""
+        apple = (self.holds == APPLE) * np.int16(self.rules.apple_worms)
+        return _shown(self.worms + self.bratworms + apple)
+
+    @cached_property
+    def holds(self) -> IntArray:
+        """(n, P) int16: the specialist that each player holds, -1 for none."""
+        return _shown(_or_none(self._of_players(self._table["holds"])))
+
+    @cached_property
+    def specialist_on(self) -> IntArray:
+        """(n, T) int16: the specialist that stands on each tile of the grill, -1 for none."""
+        return _shown(_standing_on(self._table, self._rows, len(self.tiles)).T)
+
+    # The questions of the expansion
+
+    @cached_property
+    def new_specialist(self) -> IntArray:
+        """(n,) int16, in keep_new_specialist(): the second specialist, which your claim brings."""
+        self._asked_in("keep_new_specialist")
+        assert self._claimed is not None
+        return _shown(_brought(self._books, self._table, self.seat, self._rows, self._claimed))
+
+    @cached_property
+    def robbable(self) -> BoolArray:
+        """(n, P) bool: rivals whose bratworm you could take if the supply is empty."""
+        return _shown(_robbable(self._books, self._table, self.seat, self._rows).T)
+
+    # Tools
+
+    def random(self) -> FloatArray:
+        """(n,) float64 in [0, 1): fresh random numbers at each call, the same in every replay."""
+        # The raven's rob() comes after the claim, another one after the same roll may have come before.
+        question = METHODS.index(self._method) + len(METHODS) * (self._claimed is not None)
+        draw = (question << 16) + self._draws
+        self._draws += 1
+        return _random(self._table, self._hands, self._rows, np.uint64(draw))
+
+    def choose(self, options: NDArray[np.bool_]) -> IntArray:
+        """(n,) int16: in each row of `options` (n, k), one of the true columns at random.
+
+        Every row must have one.
+        """
+        options = np.asarray(options, np.bool_)
+        if options.ndim != 2 or len(options) != len(self):
+            raise ValueError(f"options are ({len(self)}, k), not {options.shape}")
+        nth = (self.random() * options.sum(axis=1)).astype(np.int64)
+        return _nth_true(np.asfortranarray(options), nth)
+
+    def best(self, scores: NDArray[Any]) -> IntArray:
+        """(n,) int16: the legal face with the highest of `scores` (n, 7); of equals, the higher face."""
+        self._asked_in("pick", "reroll")
+        scores = np.asarray(scores)
+        if scores.shape != (len(self), FACES + 1):
+            raise ValueError(f"scores are ({len(self)}, {FACES + 1}), not {scores.shape}")
+        if scores.dtype == np.int16:  # as `counts` has it
+            return _best_whole(self._hands, self._rows, np.asfortranarray(scores))
+        return _best(self._hands, self._rows, np.asfortranarray(scores, np.float64))
+
+    def look_up(self, table: Array) -> Array:
+        """(n,): entries of a table by roll and set of faces set aside, the fastest way to decide.
+
+        `table` is (R, 64), best stored column by column; see `pickosim.engine.dice.rolls` for the numbers of
+        rolls. Face f is bit f - 1 of the set.
+        """
+        self._asked_in("pick", "reroll")
+        wanted = (len(rolls(self.rules.dice + 1)), ALL_FACES + 1)
+        if table.ndim != 2 or table.shape[0] < wanted[0] or table.shape[1] != wanted[1]:
+            raise ValueError(f"the table is {wanted} for these rules, not {table.shape}")
+        return _look_up(table, self._hands, self._rows)
+
+    def _of_hand(self, column: NDArray[np.uint8]) -> IntArray:
+        return _shown(column[self._rows].astype(np.int16))
+
+    def _of_players(self, column: Array) -> Array:
+        """(n, P), stored column by column, players counted from the one on turn."""
+        return _of_players(column, self._rows, self.players, self.seat).T
+
+
+def _shown(array: Array) -> Array:
+    array.flags.writeable = False
+    return array
+
+
+def _or_none(specialists: NDArray[np.uint8]) -> IntArray:
+    shown = specialists.astype(np.int16)
+    shown[specialists == NOTHING] = -1
+    return shown
+
+
+@kernel
+def _counts(rolls: Rolls, hands: Hands, rows: NDArray[np.int32]) -> NDArray[np.int16]:
+    out = np.zeros((FACES + 1, len(rows)), np.int16)
+    for k in range(len(rows)):
+        roll = rolls[hands[rows[k]].roll]
+        for face in range(1, FACES + 1):
+            out[face, k] = roll.counts[face]
+    return out
+
+
+@kernel
+def _legal(hands: Hands, rows: NDArray[np.int32]) -> NDArray[np.bool_]:
+    out = np.zeros((FACES + 1, len(rows)), np.bool_)
+    for k in range(len(rows)):
+        new = whole(hands[rows[k]].new)
+        for face in range(1, FACES + 1):
+            out[face, k] = (new >> (face - 1)) & 1
+    return out
+
+
+@kernel
+def _aside(hands: Hands, rows: NDArray[np.int32]) -> NDArray[np.bool_]:
+    out = np.zeros((FACES + 1, len(rows)), np.bool_)
+    for k in range(len(rows)):
+        for face in range(1, FACES + 1):
+            out[face, k] = (whole(hands[rows[k]].aside) >> (face - 1)) & 1
+    return out
+
+
+@kernel
+def _tile_columns(sets: NDArray[np.uint32], tiles: int) -> NDArray[np.bool_]:
+    out = np.zeros((tiles, len(sets)), np.bool_)
+    for tile in range(tiles):
+        for k in range(len(sets)):
+            out[tile, k] = (whole(sets[k]) >> tile) & 1
+    return out
+
+
+@kernel
+def _totals(hands: Hands, rows: NDArray[np.int32]) -> NDArray[np.int16]:
+    out = np.empty(len(rows), np.int16)
+    for k in range(len(rows)):
+        out[k] = total(hands[rows[k]])
+    return out
+
+
+@kernel
+def _worms(hands: Hands, rows: NDArray[np.int32]) -> NDArray[np.bool_]:
+    out = np.empty(len(rows), np.bool_)
+    for k in range(len(rows)):
+        out[k] = has_worm(hands[rows[k]])
+    return out
+
+
+@kernel
+def _can_claim(books: Books, hands: Hands, rows: NDArray[np.int32]) -> NDArray[np.bool_]:
+    out = np.empty(len(rows), np.bool_)
+    for k in range(len(rows)):
+        out[k] = can_claim(books[0], hands[rows[k]])
+    return out
+
+
+@kernel
+def _can_claim_with(
+    books: Books, hands: Hands, rows: NDArray[np.int32], totals: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    out = np.empty(len(rows), np.bool_)
+    for k in range(len(rows)):
+        hand = hands[rows[k]]
+        out[k] = reaches(books[0], whole(hand.grill), whole(hand.loot), totals[k])
+    return out
+
+
+@kernel
+def _of_players(column: Array, rows: NDArray[np.int32], players: int, seat: int) -> Array:
+    out = np.empty((players, len(rows)), column.dtype)
+    for step in range(players):
+        player = (seat + step) % players
+        for k in range(len(rows)):
+            out[step, k] = column[rows[k], player]
+    return out  # type: ignore[return-value]
+
+
+@kernel
+def _standing_on(table: Table, rows: NDArray[np.int32], tiles: int) -> NDArray[np.int16]:
+    out = np.full((tiles, len(rows)), np.int16(-1))
+    for k in range(len(rows)):
+        game = table[rows[k]]
+        for specialist in range(len(game.place)):
+            place = game.place[specialist]
+            if place < SEATS:
+                out[place, k] = specialist
+    return out
+
+
+@kernel
+def _brought(
+    books: Books,
+    table: Table,
+    seat: int,
+    rows: NDArray[np.int32],
+    claimed: NDArray[np.int64],
+) -> NDArray[np.int16]:
+    book = books[0]
+    out = np.empty(len(rows), np.int16)
+    for k in range(len(rows)):
+        out[k] = brought_by(book, table[rows[k]], seat, claimed[k])
+    return out
+
+
+@kernel
+def _robbable(books: Books, table: Table, seat: int, rows: NDArray[np.int32]) -> NDArray[np.bool_]:
+    book = books[0]
+    out = np.zeros((book.players, len(rows)), np.bool_)
+    for step in range(1, book.players):
+        rival = (seat + step) % book.players
+        for k in range(len(rows)):
+            out[step, k] = can_be_robbed(table[rows[k]], seat, rival)
+    return out
+
+
+@kernel
+def _random(
+    table: Table, hands: Hands, rows: NDArray[np.int32], draw: np.uint64
+) -> NDArray[np.float64]:
+    out = np.empty(len(rows), np.float64)
+    for k in range(len(rows)):
+        game = table[rows[k]]
+        turn_key = below(game.dice_key, CHOICE_STREAM + np.uint64(game.turn))
+        out[k] = unit(below(turn_key, (draw << np.uint64(8)) + np.uint64(hands[rows[k]].rolls)))
+    return out
+
+
+@kernel
+def _best_whole(
+    hands: Hands, rows: NDArray[np.int32], scores: NDArray[np.int16]
+) -> NDArray[np.int16]:
+    best = np.empty(len(rows), np.int16)
+    for k in range(len(rows)):
+        new, highest = whole(hands[rows[k]].new), 0
+        # Score and face as one number, and no branch: which is the best cannot be predicted.
+        for face in range(1, FACES + 1):
+            legal = (new >> (face - 1)) & 1
+            rank = (whole(scores[k, face]) - _LOWEST_SCORE) << 3 | face
+            highest = max(highest, rank * legal)
+        best[k] = highest & 7
+    return best
+
+
+@kernel
+def _best(hands: Hands, rows: NDArray[np.int32], scores: FloatArray) -> NDArray[np.int16]:
+    best = np.zeros(len(rows), np.int16)
+    for k in range(len(rows)):
+        new = whole(hands[rows[k]].new)
+        for face in range(1, FACES + 1):
+            if (new >> (face - 1)) & 1 and (best[k] == 0 or scores[k, face] >= scores[k, best[k]]):
+                best[k] = face
+    return best
+
+
+@kernel
+def _nth_true(options: NDArray[np.bool_], nth: NDArray[np.int64]) -> NDArray[np.int16]:
+    out = np.full(len(nth), np.int16(-1))
+    for k in range(len(nth)):
+        left = nth[k]
+        for column in range(options.shape[1]):
+            if options[k, column]:
+                if left == 0:
+                    out[k] = column
+                    break
+                left -= 1
+    return out
+
+
+@kernel
+def _look_up(table: Array, hands: Hands, rows: NDArray[np.int32]) -> Array:
+    out = np.empty(len(rows), table.dtype)
+    for k in range(len(rows)):
+        out[k] = table[hands[rows[k]].roll, hands[rows[k]].aside]
+    return out  # type: ignore[return-value]

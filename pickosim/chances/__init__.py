@@ -1,0 +1,1 @@
+"""Chances: exact answers about a single turn, for a person who asks (`questions`, then `turn_odds`)."""

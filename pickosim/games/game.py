@@ -1,0 +1,270 @@
+"""The game: whole batches of games from the first turn to the last.
+
+Every game of a batch is on the same seat's turn. A game that ends frees its row of the table, and
+when seat 0 comes round new games are dealt to the free rows, so that a batch stays full although
+games differ in length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pickosim.bots.strategy import own_methods
+from pickosim.bots.view import METHODS, Turn
+from pickosim.engine.claim import (
+    claims_now,
+    find_robbing,
+    find_second,
+    highest_of,
+    settle_chosen,
+    settle_clear,
+)
+from pickosim.engine.dice import rolls
+from pickosim.engine.log import Log, new_log, with_room
+from pickosim.engine.rulebook import NOTHING
+from pickosim.engine.table import TABLE, Table, deal, first_fault
+from pickosim.engine.tally import Tally, end_turns, follow_leads, new_tally, record
+from pickosim.engine.turn import (
+    HAND,
+    Hands,
+    begin,
+    drop_busts,
+    drop_stopped,
+    reroll,
+    rob,
+    roll_all,
+    set_aside,
+    take_golden_die,
+)
+from pickosim.games.ask import ask, faces_of, illegal
+from pickosim.games.match import Match
+
+BATCH = 16384
+"""Games played side by side: large enough that a step's fixed cost is small, small enough for the cache."""
+
+
+def play_games(
+    match: Match, first: int, games: int, *, batch: int = BATCH, follow_lead: bool = False
+) -> Tally:
+    """Play games `first` to `first + games - 1` of a match; `follow_lead` counts lead changes."""
+    return Batch(match, first, games, batch=batch, follow_lead=follow_lead).play()
+
+
+class Batch:
+    """Games side by side, and the buffers they are played in.
+
+    With a log that has room, every event is written down. With `check`, every turn is followed by
+    the test that nothing is in two places or none; with `follow_lead`, lead changes are counted.
+    `overhear` is told every question after its answer.
+    """
+
+    def __init__(
+        self,
+        match: Match,
+        first: int,
+        games: int,
+        *,
+        batch: int = BATCH,
+        log: Log | None = None,
+        check: bool = False,
+        follow_lead: bool = False,
+        overhear: Callable[[Turn], None] | None = None,
+    ) -> None:
+        size = max(1, min(batch, games))
+        self.match = match
+        self.books = match.books
+        self.players = len(match.strategies)
+        self.values = self.books["values"][0, : self.books["tiles"][0]]
+        self.first = first
+        self.games = games
+        self.log = new_log() if log is None else log
+        self.check = check
+        self.follow_lead = follow_lead
+        self.overhear = overhear
+        self.rolls = rolls(match.rules.dice + 1)
+        self.table: Table = np.zeros(size, TABLE)
+        self.hands: Hands = np.zeros(size, HAND)
+        self.tally = new_tally(self.books, games)
+        self.keep_new = bool(self.books["keep_new"][0])
+        self.asked = np.zeros(size, np.int32)
+        self.claimable = np.zeros(size, np.bool_)
+        self.notes: dict[str, Any] = {}
+        # Who leaves a choice to the defaults need not be asked, unless somebody listens.
+        self.asks = [own_methods(bot) if overhear is None else METHODS for bot in match.strategies]
+
+    @property
+    def bytes_per_game(self) -> float:
+        """Memory that a running game takes: its rows of the table and hands, and of the buffers."""
+        index = 4 * self.asked.itemsize  # asked, rows, rolling, free
+        buffers = index + self.claimable.itemsize
+        return float(self.table.itemsize + self.hands.itemsize + buffers)
+
+    def play(self) -> Tally:
+        """Play all games to their end."""
+        size = len(self.asked)
+        rows, free = np.zeros(size, np.int32), np.arange(size, dtype=np.int32)
+        running, dealt, freed = 0, 0, size
+        seed = np.uint64(self.match.seed)
+        while running or dealt < self.games:
+            for seat in range(self.players):
+                if seat == 0:
+                    new = min(freed, self.games - dealt)
+                    rows[running : running + new] = free[freed - new : freed]
+                    deal(
+                        self.books, self.table, free[freed - new : freed], self.first + dealt, seed
+                    )
+                    running, dealt, freed = running + new, dealt + new, freed - new
+                    rows[:running].sort()
+                if running == 0:
+                    break
+                self.log = with_room(self.log, running)
+                self.play_turn(seat, rows[:running])
+                if self.follow_lead:
+                    follow_leads(self.books, self.table, rows[:running])
+                left = end_turns(self.books, self.table, rows[:running], free[freed:])
+                over = free[freed : freed + running - left]
+                if len(over):
+                    record(self.books, self.table, over, self.first, self.tally, self.log)
+                running, freed = left, freed + len(over)
+        return self.tally
+
+    def play_turn(self, seat: int, rows: NDArray[np.int32]) -> None:
+        """One turn of the player at `seat`, in all games of `rows`."""
+        self.notes = {}
+        golden = begin(self.books, self.table, self.hands, seat, rows, self.asked)
+        if golden:
+            asked = self.asked[:golden]
+            use = np.ones(golden, np.bool_)
+            if "use_golden_die" in self.asks[seat]:
+                use = self._ask("use_golden_die", seat, asked)
+            take_golden_die(self.table, self.hands, seat, asked, use)
+        self._roll(seat, rows.copy())
+        self._settle(seat, rows)
+        if self.check:
+            fault = first_fault(self.books, self.table, rows)
+            assert fault < 0, self.match.replay_command(int(self.table["game"][fault]))
+
+    def _roll(self, seat: int, rolling: NDArray[np.int32]) -> None:
+        """Roll and set aside until the turn has ended in every game."""
+        books, rolls, table, hands, log = self.books, self.rolls, self.table, self.hands, self.log
+        rerolls = "reroll" in self.asks[seat]
+        while True:
+            left, weasels = roll_all(
+                books, rolls, table, hands, seat, rolling, rerolls, self.asked, log
+            )
+            rolling = rolling[:left]
+            if weasels:
+                asked = self.asked[:weasels]
+                reroll(
+                    books, rolls, table, hands, seat, asked, self._ask("reroll", seat, asked), log
+                )
+                rolling = rolling[: drop_busts(hands, rolling)]
+            if len(rolling) == 0:
+                return
+            left, robbers = self._pick(seat, rolling)
+            if robbers:
+                asked = self.asked[:robbers]
+                rob(books, table, seat, asked, self._ask_whom_to_rob(seat, asked), log)
+            rolling = rolling[:left]
+            if len(rolling) == 0:
+                return
+            stops = self._answers(
+                self._turn("stop", seat, rolling)._knowing(self.claimable[: len(rolling)])
+            )
+            rolling = rolling[: drop_stopped(rolling, stops)]
+            if len(rolling) == 0:
+                return
+
+    def _pick(self, seat: int, rolling: NDArray[np.int32]) -> tuple[int, int]:
+        """Set a face aside; how many games still roll, and in how many somebody is to be robbed."""
+        turn = self._turn("pick", seat, rolling)
+        answers = self._answers(turn)
+        left, robbers, illegal_place = set_aside(
+            self.books,
+            self.rolls,
+            self.table,
+            self.hands,
+            seat,
+            rolling,
+            faces_of(answers),
+            self.claimable,
+            "rob" in self.asks[seat],
+            self.asked,
+            self.log,
+        )
+        if illegal_place >= 0:
+            raise illegal(self.match, turn, "pick", answers, illegal_place)
+        return left, robbers
+
+    def _settle(self, seat: int, rows: NDArray[np.int32]) -> None:
+        """Claim or fail, after every choice that the player has in it."""
+        books, table, hands = self.books, self.table, self.hands
+        asks = self.asks[seat]
+        picky, choosy, robbing = "claim" in asks, "keep_new_specialist" in asks, "rob" in asks
+        unsettled = settle_clear(
+            books, table, hands, seat, rows, picky, choosy, robbing, self.asked, self.log
+        )
+        if not unsettled:
+            return
+        rows = self.asked[:unsettled]
+        options = claims_now(books, hands, rows)
+        tiles = highest_of(options)
+        asked = options & (options - 1) != 0
+        if picky and asked.any():
+            chosen = self._ask("claim", seat, rows[asked])
+            tiles[asked] = np.searchsorted(self.values, chosen)
+        keep_new = np.ones(len(rows), np.bool_)
+        asked = find_second(books, table, seat, rows, tiles)
+        if choosy and not self.keep_new and asked.any():
+            keep_new[asked] = self._ask("keep_new_specialist", seat, rows[asked], tiles[asked])
+        robbed = np.full(len(rows), NOTHING)
+        asked = find_robbing(books, table, seat, rows, tiles)
+        if robbing and asked.any():
+            robbed[asked] = self._ask_whom_to_rob(seat, rows[asked], tiles[asked])
+        settle_chosen(books, table, hands, seat, rows, tiles, keep_new, robbed, self.log)
+
+    def _ask(
+        self,
+        method: str,
+        seat: int,
+        rows: NDArray[np.int32],
+        claimed: NDArray[np.int64] | None = None,
+    ) -> NDArray[Any]:
+        return self._answers(self._turn(method, seat, rows, claimed))
+
+    def _turn(
+        self,
+        method: str,
+        seat: int,
+        rows: NDArray[np.int32],
+        claimed: NDArray[np.int64] | None = None,
+    ) -> Turn:
+        """What the player sees when it is asked."""
+        return Turn(
+            self.match.rules,
+            self.books,
+            self.table,
+            self.hands,
+            seat,
+            rows,
+            method,
+            self.notes,
+            claimed,
+        )
+
+    def _answers(self, turn: Turn) -> NDArray[Any]:
+        answers = ask(self.match, turn, turn.question)
+        if self.overhear is not None:
+            self.overhear(turn)
+        return answers
+
+    def _ask_whom_to_rob(
+        self, seat: int, rows: NDArray[np.int32], claimed: NDArray[np.int64] | None = None
+    ) -> NDArray[np.int64]:
+        """Seats of the rivals chosen; strategies count players from themselves."""
+        chosen = self._ask("rob", seat, rows, claimed)
+        return (chosen + seat) % self.players

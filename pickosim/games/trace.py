@@ -1,0 +1,179 @@
+"""The trace: every event of a game as an object, from the log that the engine itself wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from types import MappingProxyType
+from typing import Any
+
+from pickosim.bots.view import Turn
+from pickosim.engine import log
+from pickosim.engine.dice import FACES, rolls
+from pickosim.engine.rulebook import APPLE, NOTHING, SEATS
+from pickosim.engine.table import is_seat
+from pickosim.engine.tally import Tally
+from pickosim.errors import StrategyError
+from pickosim.games.game import Batch
+from pickosim.games.match import Match, check_numbers
+from pickosim.rules import SPECIALISTS, WORM
+
+Event = dict[str, Any]
+
+FAIL_REASONS = ("no-new-face", "no-worm", "nothing-to-claim")
+
+
+def trace_games(match: Match, first: int, games: int, *, check: bool = False) -> list[list[Event]]:
+    """The traces of games `first` to `first + games - 1` of a match.
+
+    With `check`, every turn is followed by the test that nothing is in two places or none.
+    """
+    check_numbers(first, games)
+    batch = Batch(match, first, games, log=log.new_log(room=True), check=check)
+    tally = batch.play()
+    by_game = groupby(log.events(batch.log).tolist(), key=lambda row: row[0])
+    return [_trace(match, game, list(rows), tally, game - first) for game, rows in by_game]
+
+
+def trace_game(match: Match, game: int) -> list[Event]:
+    """The trace of one game of a match."""
+    return trace_games(match, game, 1)[0]
+
+
+def tell_game(
+    match: Match, game: int, *, why: bool = False
+) -> tuple[list[Event], StrategyError | None]:
+    """The trace of one game; of a game that a strategy broke off, what happened before, and the error.
+
+    With `why`, what a strategy says to explain an answer stands before what came of it, as an event
+    `why` with the `question` and its `options`: pairs of words and values, the best first.
+    """
+    check_numbers(game)
+    reasons: dict[int, Event] = {}
+
+    def overhear(turn: Turn) -> None:
+        options = match.strategies[turn.seat].explain(turn)
+        if options:
+            options.sort(key=lambda option: -option[1])
+            about = {"event": "why", "turn": int(turn.number[0]), "seat": turn.seat}
+            reasons[log.length(batch.log)] = about | {"question": turn.question, "options": options}
+
+    batch = Batch(match, game, 1, log=log.new_log(room=True), overhear=overhear if why else None)
+    try:
+        tally, error = batch.play(), None
+    except StrategyError as mistake:
+        tally, error = None, mistake
+    rows = log.events(batch.log).tolist()
+    told = _trace(match, game, rows, tally, 0, reasons)
+    return told, error
+
+
+def face_name(face: int) -> str:
+    """`"1"` to `"5"`, `"worm"`."""
+    return "worm" if face == WORM else str(face)
+
+
+def _trace(
+    match: Match,
+    game: int,
+    rows: list[Any],
+    tally: Tally | None,
+    entry: int,
+    reasons: Mapping[int, Event] = MappingProxyType({}),
+) -> list[Event]:
+    """All events: the opening, the rows of the log (`reasons` before the row they led to), the end."""
+    teller = _Teller(match)
+    told = [_opening(match, game)]
+    stacks: list[list[int]] = [[] for _ in match.specs]
+    for number, (_, turn, kind, a, b, c) in enumerate(rows):
+        if number in reasons:
+            told.append(reasons[number])
+        if kind == log.STACKED:
+            stacks[a].insert(0, teller.tiles[b])
+        else:
+            told.append(teller.event(turn, kind, a, b, c))
+    return told if tally is None else [*told, _end(stacks, tally, entry)]
+
+
+def _opening(match: Match, game: int) -> Event:
+    rules = match.rules.as_dict()
+    return {
+        "event": "game",
+        "rules": rules,
+        "players": list(match.specs),
+        "seed": match.seed,
+        "game": game,
+        "grill": sorted(match.rules.tiles),
+        "specialists": rules["specialists"],
+        "bratworms": match.rules.bratworms,
+    }
+
+
+def _end(stacks: list[list[int]], tally: Tally, entry: int) -> Event:
+    ranks = tally.rank[entry].tolist()
+    with_apple = tally.held_at_end[entry, APPLE].tolist() if tally.held_at_end.size else []
+    return {
+        "event": "end",
+        "turns": int(tally.turns[entry]),
+        "finished": bool(tally.finished[entry]),
+        "tiles": stacks,
+        "bratworms": tally.bratworms[entry].tolist(),
+        "scores": tally.score[entry].tolist(),
+        "apple": with_apple.index(True) if True in with_apple else None,
+        "ranks": ranks,
+        "winners": [seat for seat, rank in enumerate(ranks) if rank == 1],
+    }
+
+
+class _Teller:
+    """Turns rows of the log into events, with the tiles and dice of a match."""
+
+    def __init__(self, match: Match) -> None:
+        self.players = len(match.specs)
+        self.tiles = sorted(match.rules.tiles)
+        self.rolls = rolls(match.rules.dice + 1)
+
+    def event(self, turn: int, kind: int, a: int, b: int, c: int) -> Event:
+        """One event; `pickosim.engine.log` says what the three details of a kind are."""
+        who = {"turn": turn, "seat": (turn - 1) % self.players}
+        match kind:
+            case log.ROLL:
+                golden = face_name(b) if b else None
+                return {"event": "roll", **who, "dice": list(self._white(a, b)), "golden": golden}
+            case log.REROLL:
+                return {"event": "reroll", **who}
+            case log.SET_ASIDE:
+                return {"event": "set-aside", **who, "face": face_name(a), "count": b, "total": c}
+            case log.BRATWORM:
+                source = "supply" if a == NOTHING else a
+                why = "raven" if b == log.RAVEN_PAYS else "double-one"
+                return {"event": "bratworm", **who, "from": source, "why": why}
+            case log.STOP:
+                return {"event": "stop", **who, "total": a, "canned": b == 1, "forced": c == 1}
+            case log.TAKE:
+                return {"event": "take", **who, "tile": self.tiles[a]}
+            case log.STEAL:
+                return {"event": "steal", **who, "tile": self.tiles[a], "from": b}
+            case log.STEAL_HEN:
+                return {"event": "steal-hen", **who, "from": a}
+            case log.FAIL:
+                return {"event": "fail", **who, "reason": FAIL_REASONS[a]}
+            case log.RETURN:
+                return {"event": "return", **who, "tile": self.tiles[a]}
+            case log.FLIP:
+                return {"event": "flip", "turn": turn, "tile": self.tiles[a]}
+            case log.SPECIALIST:
+                places = {"from": self._place(b), "to": self._place(c)}
+                return {"event": "specialist", "turn": turn, "name": SPECIALISTS[a], **places}
+        raise AssertionError(f"no such kind of event: {kind}")
+
+    def _white(self, roll: int, golden_face: int) -> Iterator[str]:
+        """Faces of the white dice of a roll, sorted."""
+        counts = self.rolls[roll]["counts"]
+        for face in range(1, FACES + 1):
+            yield from [face_name(face)] * (int(counts[face]) - (face == golden_face))
+
+    def _place(self, place: int) -> dict[str, int] | str:
+        if is_seat(place):
+            return {"seat": place - SEATS}
+        return "out" if place == NOTHING else {"tile": self.tiles[place]}

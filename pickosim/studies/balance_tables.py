@@ -1,0 +1,456 @@
+"""The tables of a balance, from its sums: what each specialist is seen to do, worth, and missed for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from pickosim.engine.rulebook import RAVEN
+from pickosim.rules import SPECIALISTS, RuleSet, option_texts
+from pickosim.runs.sums import Sums
+from pickosim.studies.block_sums import PARTS
+from pickosim.studies.game_measures import SHARES, Measured, difference, interval, read
+from pickosim.studies.stats import (
+    Estimate,
+    Moments,
+    RatioMoments,
+    adjusted,
+    ratio_interval,
+    share_interval,
+    stratified_mean,
+)
+from pickosim.studies.suggest_balance import Finals, Guess, Knob, changed, gains_of, in_order, judge
+
+MISSED = ("turns", "margin", "first_seat")
+"""What the game without a specialist is measured by: turns a game, the winner's margin in worms, and the
+win share of the seat that begins, above that of all seats. See `game_measures`."""
+
+STARTER, FIRST_TAKER = "starter", "first taker"
+"""Whose gain it is: a seat that starts with the specialist, or whoever takes it first."""
+
+_Level = {"bot": pl.String, "players": pl.Int32}
+_Gain = {"gain": pl.Float64, "gain_low": pl.Float64, "gain_high": pl.Float64}
+_Tested = {"p_value": pl.Float64, "p_adjusted": pl.Float64}
+
+SCHEMAS: dict[str, dict[str, Any]] = {
+    "worth": {
+        **_Level,
+        "specialist": pl.String,
+        "games": pl.Int64,
+        **_Gain,
+        "worms": pl.Float64,
+        "worms_low": pl.Float64,
+        "worms_high": pl.Float64,
+        **_Tested,
+    },
+    "worth_by_seat": {
+        **_Level,
+        "specialist": pl.String,
+        "seat": pl.Int32,
+        "games": pl.Int64,
+        **_Gain,
+    },
+    "seen": {
+        **_Level,
+        "specialist": pl.String,
+        "games": pl.Int64,
+        "gained": pl.Float64,
+        "turns_held": pl.Float64,
+        "used": pl.Float64,
+        "held_at_end": pl.Float64,
+        "held_at_end_low": pl.Float64,
+        "held_at_end_high": pl.Float64,
+        "games_held": pl.Int64,
+        "win_share_held": pl.Float64,
+        "win_share_held_low": pl.Float64,
+        "win_share_held_high": pl.Float64,
+    },
+    "absence": {
+        **_Level,
+        "specialist": pl.String,
+        "measure": pl.String,
+        "games": pl.Int64,
+        "value": pl.Float64,
+        "value_low": pl.Float64,
+        "value_high": pl.Float64,
+        "without": pl.Float64,
+        "without_low": pl.Float64,
+        "without_high": pl.Float64,
+        "difference": pl.Float64,
+        "difference_low": pl.Float64,
+        "difference_high": pl.Float64,
+        **_Tested,
+    },
+    "sensitivity": {
+        **_Level,
+        "specialist": pl.String,
+        "option": pl.String,
+        "setting": pl.String,
+        "games": pl.Int64,
+        **_Gain,
+        "take_up": pl.Float64,
+        "take_up_low": pl.Float64,
+        "take_up_high": pl.Float64,
+        "gain_of": pl.String,
+        "as_given": pl.Boolean,
+    },
+    "suggestion": {
+        "rank": pl.Int32,
+        "setting": pl.String,
+        "changes": pl.Int32,
+        "spread": pl.Float64,
+        "spread_low": pl.Float64,
+        "spread_high": pl.Float64,
+        "difference": pl.Float64,
+        "difference_low": pl.Float64,
+        "difference_high": pl.Float64,
+        "chance_best": pl.Float64,
+        "guess": pl.Float64,
+        "games": pl.Int64,
+        "finalist": pl.Boolean,
+    },
+    "suggestion_gains": {
+        "rank": pl.Int32,
+        "setting": pl.String,
+        **_Level,
+        "specialist": pl.String,
+        "games": pl.Int64,
+        **_Gain,
+    },
+}
+"""The columns of every table; `sensitivity` and the suggestions are there if they were asked for.
+
+worth: `gain` in win share and `worms`, of a seat that starts with the specialist against nobody having
+it; `games` are those with a starter, each paired with the game of the same dice without. absence:
+`value` is of the game as given, `difference` is that without the specialist minus that. sensitivity:
+by starting tile the gain is that of the first taker, in games in which somebody takes it; by number it
+is that of a starter, as in worth: `gain_of` says which. `take_up`: the share of games in which somebody
+takes the specialist (the raven: in which it pays). suggestion: see `suggest_balance`.
+"""
+
+Row = dict[str, Any]
+
+
+class Weighed(NamedTuple):
+    """What some blocks of a level of play came to, for one specialist."""
+
+    bot: str
+    players: int
+    specialist: str
+    sums: Sums
+
+    @property
+    def level(self) -> Row:
+        """The columns that say where."""
+        return {"bot": self.bot, "players": self.players}
+
+
+class Varied(NamedTuple):
+    """One option of the rules moved through its values: the rules of each, and what came of it."""
+
+    weighed: Weighed
+    option: str
+    variants: Sequence[RuleSet]
+    rows: Sequence[int]
+    """Which entries of the sums."""
+    gain_of: str
+    given: RuleSet
+
+
+def frame(name: str, rows: Iterable[Row]) -> pl.DataFrame:
+    """A table of SCHEMAS."""
+    return pl.DataFrame(list(rows), SCHEMAS[name], orient="row")
+
+
+def _rates(name: str, found: Sequence[float | None]) -> Row:
+    """A rate and its interval as columns."""
+    return dict(zip((name, f"{name}_low", f"{name}_high"), found, strict=True))
+
+
+def _mean(moments: Moments) -> tuple[float, float, float]:
+    estimate = stratified_mean([moments])
+    return (estimate.mean, *estimate.interval())
+
+
+def _corrected(rows: list[Row]) -> list[Row]:
+    """Rows with p values corrected for their number."""
+    corrected = adjusted([row["p_value"] for row in rows])
+    return [row | {"p_adjusted": p} for row, p in zip(rows, corrected, strict=True)]
+
+
+# ------------------------------------------------------------------------------------------- worth
+
+
+def gain_moments(weighed: Weighed) -> Moments:
+    """Moments of the mean gain in win share over seats, block by block."""
+    return _total_moments(weighed, "gain", PARTS)
+
+
+def _total_moments(weighed: Weighed, name: str, parts: int) -> Moments:
+    sums, unit = weighed.sums, parts * weighed.players
+    return Moments(
+        float(sums["blocks"]),
+        float(sums[name].sum()) / unit,
+        float(sums[f"{name}_total_squared"]) / unit**2,
+    )
+
+
+def worth_rows(all_weighed: Sequence[Weighed]) -> list[Row]:
+    """What it is worth to start with each specialist, levels together, the greatest worth first."""
+    rows = []
+    for weighed in all_weighed:
+        gain = gain_moments(weighed)
+        rows.append(
+            {
+                **weighed.level,
+                "specialist": weighed.specialist,
+                "games": int(weighed.sums["blocks"]) * weighed.players,
+                **_rates("gain", _mean(gain)),
+                **_rates("worms", _mean(_total_moments(weighed, "worms", 1))),
+                "p_value": stratified_mean([gain]).p_value,
+            }
+        )
+    order = {level: k for k, level in enumerate(dict.fromkeys(w[:2] for w in all_weighed))}
+    rows.sort(key=lambda row: (order[row["bot"], row["players"]], -row["gain"]))
+    return _corrected(rows)
+
+
+def worth_by_seat_rows(all_weighed: Sequence[Weighed]) -> Iterator[Row]:
+    """The same for each seat."""
+    for weighed in all_weighed:
+        blocks = int(weighed.sums["blocks"])
+        for seat in range(weighed.players):
+            total = float(weighed.sums["gain"][seat]) / PARTS
+            squares = float(weighed.sums["gain_squared"][seat]) / PARTS**2
+            yield {
+                **weighed.level,
+                "specialist": weighed.specialist,
+                "seat": seat,
+                "games": blocks,
+                **_rates("gain", _mean(Moments(blocks, total, squares))),
+            }
+
+
+# -------------------------------------------------------------------------------- seen and absence
+
+
+def seen_rows(all_weighed: Sequence[Weighed], rules: RuleSet) -> Iterator[Row]:
+    """What happened with the specialists in ordinary games; who wins with one is no proof that it helps."""
+    levels = dict.fromkeys(weighed[:2] for weighed in all_weighed)
+    for bot, players in levels:
+        # Every specialist was weighed beside ordinary games of its own: all of them count here.
+        parts = [
+            weighed.sums
+            for weighed in all_weighed
+            if weighed[:2] == (bot, players) and "seen" in weighed.sums
+        ]
+        for number, specialist in enumerate(SPECIALISTS):
+            if specialist in rules.specialists and parts:
+                yield {
+                    "bot": bot,
+                    "players": players,
+                    "specialist": specialist,
+                    **_seen(parts, number),
+                }
+
+
+def _seen(parts: Sequence[Sums], number: int) -> Row:
+    games = sum(int(part["seen"]) for part in parts)
+
+    def total(name: str) -> int:
+        return sum(int(part[name][number]) for part in parts)
+
+    # A game has one holder at most: held or not is its own square.
+    held = [
+        Moments(float(part["seen"]), float(part["held"][number]), float(part["held"][number]))
+        for part in parts
+    ]
+    won = [
+        RatioMoments(
+            n=float(part["seen"]),
+            above=float(part["held_wins"][number]) / PARTS,
+            below=float(part["held"][number]),
+            above2=float(part["held_wins_squared"][number]) / PARTS**2,
+            below2=float(part["held"][number]),
+            product=float(part["held_wins"][number]) / PARTS,
+        )
+        for part in parts
+    ]
+    never = number == RAVEN or total("held") == 0
+    return {
+        "games": games,
+        **{name: total(name) / games for name in ("gained", "turns_held", "used")},
+        **_rates("held_at_end", (total("held") / games, *share_interval(held))),
+        "games_held": total("held"),
+        **_rates("win_share_held", (None, None, None) if never else ratio_interval(won)),
+    }
+
+
+def absence_rows(all_weighed: Sequence[Weighed]) -> list[Row]:
+    """The game without a specialist against the game as given, paired by dice."""
+    rows = []
+    for weighed in all_weighed:
+        sums = weighed.sums
+        if "with" not in sums:
+            continue
+        blocks, table = int(sums["blocks"]), (weighed.bot,) * weighed.players
+        present = Measured(table, 1, blocks, sums["with"], sums["with_products"])
+        absent = Measured(table, 1, blocks, sums["without"], sums["without_products"])
+        for measure in MISSED:
+            own, other = read(present, measure), read(absent, measure)
+            apart = difference(absent, other, present, own, sums["crossed"])
+            share = measure in SHARES
+            rows.append(
+                {
+                    **weighed.level,
+                    "specialist": weighed.specialist,
+                    "measure": measure,
+                    "games": 2 * blocks,
+                    **_rates("value", (own.value, *interval(present, own, share=share))),
+                    **_rates("without", (other.value, *interval(absent, other, share=share))),
+                    **_rates("difference", (apart.mean, *apart.interval())),
+                    "p_value": apart.p_value,
+                }
+            )
+    return _corrected(rows)
+
+
+# ------------------------------------------------------------------------------------- sensitivity
+
+
+def sensitivity_rows(all_varied: Sequence[Varied]) -> Iterator[Row]:
+    """Gain and take-up, one option moved at a time."""
+    for varied in all_varied:
+        weighed, taker = varied.weighed, varied.gain_of == FIRST_TAKER
+        given = setting_text(varied.given, varied.option)
+        for number, rules in zip(varied.rows, varied.variants, strict=True):
+            sums, blocks = weighed.sums, int(weighed.sums["blocks"])
+            taken = float(sums["taken"][number])
+            gain = _taker_gain(weighed, number) if taker else _starter_gain(weighed, number)
+            in_play = weighed.specialist in rules.specialists
+            take_up = (taken / blocks, *share_interval([Moments(blocks, taken, taken)]))
+            setting = setting_text(rules, varied.option)
+            yield {
+                **weighed.level,
+                "specialist": weighed.specialist,
+                "option": varied.option,
+                "setting": setting,
+                "games": blocks if taker else blocks * weighed.players,
+                **_rates("gain", gain),
+                **_rates("take_up", take_up if in_play else (None, None, None)),
+                "gain_of": varied.gain_of,
+                "as_given": setting == given,
+            }
+
+
+def setting_text(rules: RuleSet, option: str) -> str:
+    """An option's value, or that of an entry of a table, as `--set` takes it."""
+    name, _, entry = option.partition(".")
+    if not entry:
+        return dict(option_texts(rules))[name]
+    return str(rules.as_dict()[name].get(entry, "nowhere"))
+
+
+def _starter_gain(weighed: Weighed, number: int) -> tuple[float, float, float]:
+    unit = PARTS * weighed.players
+    sums = weighed.sums
+    return _mean(
+        Moments(
+            float(sums["blocks"]),
+            float(sums["gain"][number]) / unit,
+            float(sums["gain_squared"][number]) / unit**2,
+        )
+    )
+
+
+def taker_estimate(weighed: Weighed, number: int) -> Estimate:
+    """What a specialist brings its first taker, over all games: nothing in those without one."""
+    sums = weighed.sums
+    return stratified_mean(
+        [
+            Moments(
+                float(sums["blocks"]),
+                float(sums["gain"][number]) / PARTS,
+                float(sums["gain_squared"][number]) / PARTS**2,
+            )
+        ]
+    )
+
+
+def _taker_gain(weighed: Weighed, number: int) -> tuple[float | None, float | None, float | None]:
+    """What it brings its first taker, in games that have one.
+
+    How many these are is chance as well: a ratio of two sums, with the error of the linear
+    approximation (Cochran, Sampling Techniques, 1977, section 6.11).
+    """
+    sums = weighed.sums
+    blocks, taken = float(sums["blocks"]), float(sums["taken"][number])
+    if not taken:
+        return None, None, None
+    total, squares = float(sums["gain"][number]) / PARTS, float(sums["gain_squared"][number])
+    mean = total / taken
+    residuals = squares / PARTS**2 - 2 * mean * total + mean**2 * taken
+    error = stratified_mean([Moments(blocks, 0.0, residuals)]).error * blocks / taken
+    return (mean, *Estimate(mean, error).interval())
+
+
+# -------------------------------------------------------------------------------------- suggestion
+
+
+def suggestion_rows(
+    rules: RuleSet,
+    knobs: Sequence[Knob],
+    guesses: Sequence[Guess],
+    levels: Sequence[Weighed],
+    specialists: Sequence[str],
+) -> tuple[list[Row], list[Row]]:
+    """The finalists, the smallest spread first, and what each specialist brings in each of them."""
+    finals: Finals = judge([level.sums for level in levels], len(specialists))
+    rows, gains = [], []
+    for rank, k in enumerate(in_order(finals), start=1):
+        guess = guesses[k]
+        named = {"rank": rank, "setting": _setting_words(rules, knobs, guess)}
+        rows.append(
+            {
+                **named,
+                "changes": guess.changes,
+                **_rates("spread", (finals.spread[k], finals.low[k], finals.high[k])),
+                **_rates(
+                    "difference",
+                    (finals.difference[k], finals.difference_low[k], finals.difference_high[k]),
+                ),
+                "chance_best": finals.best[k],
+                "guess": guess.spread,
+                # One game with all of them, and one without each.
+                "games": sum(int(one.sums["blocks"]) for one in levels) * (1 + len(specialists)),
+                "finalist": True,
+            }
+        )
+        for level in levels:
+            means, covariance = gains_of(level.sums, len(specialists))
+            errors = covariance.diagonal().reshape(means.shape) ** 0.5
+            for j, specialist in enumerate(specialists):
+                mean, error = float(means[k, j]), float(errors[k, j])
+                gains.append(
+                    {
+                        **named,
+                        **level.level,
+                        "specialist": specialist,
+                        "games": 2 * int(level.sums["blocks"]),
+                        **_rates("gain", (mean, *Estimate(mean, error).interval())),
+                    }
+                )
+    return rows, gains
+
+
+def _setting_words(rules: RuleSet, knobs: Sequence[Knob], guess: Guess) -> str:
+    """What a setting changes, as `--set` takes it."""
+    varied = changed(rules, knobs, guess.setting)
+    texts = [
+        f"{knob.option}={setting_text(varied, knob.option)}"
+        for knob, value in zip(knobs, guess.setting, strict=True)
+        if value
+    ]
+    return ", ".join(texts) or "as given"

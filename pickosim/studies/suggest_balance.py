@@ -1,0 +1,226 @@
+"""The search for a setting in which no specialist is worth much more than another.
+
+What a specialist is worth to a seat that starts with it does not depend on the tile where it would have
+stood, so tiles cannot be judged by that. The search therefore weighs specialists by what they bring to
+whoever *takes them first*: that seat's win share, minus its own in the game with the same dice in which
+the specialist is nowhere; 0 in games in which nobody takes it. A hard tile is taken late or never, a good
+specialist moves much: both count. The *spread* of a setting is the standard deviation of these gains
+between the specialists, as the root of its mean square over the levels of play and table sizes.
+
+First every option is moved alone. From these gains the best combinations are guessed, as if moves did not
+depend on each other. Then the best guesses, the finalists, are played in full with fresh dice: only those
+figures are reported, so luck that helped a setting to be chosen does not count for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pickosim.rules import RuleSet
+from pickosim.runs.sums import Sums
+from pickosim.studies.block_sums import PARTS
+from pickosim.studies.stats import CONFIDENCE, Estimate
+
+Floats = NDArray[np.float64]
+
+MOST_CHANGES = 4
+"""Options that a suggestion changes at most: more would be another game."""
+
+FINALISTS = 2
+"""Settings that are played in full, of each number of changes."""
+
+BEAM = 200
+"""Settings of each number of changes that the search goes on from."""
+
+DRAWS = 20_000
+
+
+@dataclass(frozen=True)
+class Knob:
+    """An option that may be changed, the specialist that it moves, and what it may be.
+
+    Values are as they are written; the first is that of the rules as given.
+    """
+
+    option: str
+    specialist: str
+    values: tuple[object, ...]
+
+
+Setting = tuple[int, ...]
+"""Of every knob, which of its values; 0 is as given."""
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A setting, and the spread that moving options one at a time lets one expect."""
+
+    setting: Setting
+    spread: float
+
+    @property
+    def changes(self) -> int:
+        """Options that are not as given."""
+        return sum(value > 0 for value in self.setting)
+
+
+def changed(rules: RuleSet, knobs: Sequence[Knob], setting: Setting) -> RuleSet:
+    """The rules of a setting."""
+    return rules.with_options(changes_of(knobs, setting))
+
+
+def changes_of(knobs: Sequence[Knob], setting: Setting) -> dict[str, object]:
+    """What a setting changes: options and their values, as they are written."""
+    return {
+        knob.option: knob.values[value] for knob, value in zip(knobs, setting, strict=True) if value
+    }
+
+
+def shrunk(values: Floats, errors: Floats) -> Floats:
+    """(N,): estimates drawn towards their mean by as much of their variance as chance explains.
+
+    The best of many noisy figures is too good to be true; this is the remedy of James and Stein (1961),
+    in its empirical Bayes form (Efron and Morris, 1973).
+    """
+    if len(values) < 3:
+        return values
+    mean = values.mean()
+    seen = ((values - mean) ** 2).sum() / (len(values) - 1)
+    noise = (errors**2).mean()
+    kept = max(0.0, 1 - noise / seen) if seen > 0 else 0.0
+    return np.asarray(mean + kept * (values - mean))
+
+
+def finalists(
+    knobs: Sequence[Knob], specialists: Sequence[str], given: Floats, moved: Mapping[str, Floats]
+) -> list[Guess]:
+    """The settings to be played in full: as given, then the most promising of each number of changes.
+
+    given (L, S): gains as the rules are, by level and specialist; moved[option] (L, N): that of the
+    knob's specialist at each of its values.
+    """
+    number = {name: k for k, name in enumerate(specialists)}
+    start: Setting = (0,) * len(knobs)
+    frontier: dict[Setting, Floats] = {start: given}
+    found = [Guess(start, float(np.sqrt(given.var(axis=1, ddof=1).mean())))]
+    for _ in range(MOST_CHANGES):
+        states: dict[Setting, Floats] = {}
+        for setting, gains in frontier.items():
+            for k, knob in enumerate(knobs):
+                if setting[k]:
+                    continue
+                own = number[knob.specialist]
+                steps = moved[knob.option] - moved[knob.option][:, :1]
+                for value in range(1, len(knob.values)):
+                    state = (*setting[:k], value, *setting[k + 1 :])
+                    if state not in states:
+                        states[state] = gains.copy()
+                        states[state][:, own] += steps[:, value]
+        if not states:
+            break
+        spreads = np.sqrt(np.stack(list(states.values())).var(axis=2, ddof=1).mean(axis=1))
+        order = np.argsort(spreads, kind="stable")
+        settings = list(states)
+        ranked = [(settings[i], float(spreads[i])) for i in order[:BEAM]]
+        frontier = {setting: states[setting] for setting, _ in ranked}
+        possible = [Guess(*one) for one in ranked if not _crowded(knobs, one[0])]
+        found += possible[:FINALISTS]
+    return found
+
+
+def _crowded(knobs: Sequence[Knob], setting: Setting) -> bool:
+    """Whether two specialists would stand on the same tile."""
+    tiles = [
+        knob.values[value]
+        for knob, value in zip(knobs, setting, strict=True)
+        if knob.option.startswith("specialists.")
+    ]
+    return len(set(tiles)) < len(tiles)
+
+
+# -------------------------------------------------------------------------------- what the finals say
+
+
+@dataclass(frozen=True)
+class Finals:
+    """What the finalists came to, the rules as given first.
+
+    spread, low, high (F,); difference, difference_low, difference_high (F,): from the rules as given,
+    paired by dice; best (F,): the chance that a finalist has the smallest spread of all.
+    """
+
+    spread: Floats
+    low: Floats
+    high: Floats
+    difference: Floats
+    difference_low: Floats
+    difference_high: Floats
+    best: Floats
+
+
+def gains_of(part: Sums, specialists: int) -> tuple[Floats, Floats]:
+    """Mean gains (F, S) of a level's finalists, and the covariance (F × S, F × S) of these means."""
+    blocks = float(part["blocks"])
+    means = part["gain"] / (PARTS * blocks)
+    products = part["gain_products"] / PARTS**2
+    covariance = (products / blocks - np.outer(means, means)) / (blocks - 1)
+    return means.reshape(-1, specialists), covariance
+
+
+def judge(parts: Sequence[Sums], specialists: int) -> Finals:
+    """Weigh the finalists, from the sums of each level and table size."""
+    squares, covariance = _variances(parts, specialists)
+    spread = np.sqrt(np.maximum(squares, 0))
+    intervals = [
+        Estimate(square, error).interval()
+        for square, error in zip(squares, np.sqrt(covariance.diagonal()), strict=True)
+    ]
+    low, high = np.sqrt(np.maximum(intervals, 0)).T
+    # Spreads near 0 are not normal, their squares are nearly so: draw these, and count.
+    draws = np.random.default_rng(0).multivariate_normal(
+        squares, covariance, DRAWS, method="eigh", check_valid="ignore"
+    )
+    drawn = np.sqrt(np.maximum(draws, 0))
+    ends = np.array([0.5 - CONFIDENCE / 2, 0.5 + CONFIDENCE / 2])
+    differences = np.quantile(drawn - drawn[:, :1], ends, axis=0)
+    winners = np.bincount(draws.argmin(axis=1), minlength=len(squares))
+    return Finals(
+        spread, low, high, spread - spread[0], differences[0], differences[1], winners / DRAWS
+    )
+
+
+def _variances(parts: Sequence[Sums], specialists: int) -> tuple[Floats, Floats]:
+    """(F,) and (F, F): the variance of gains between specialists, and how sure it is.
+
+    The mean over levels and sizes. Of a variance between estimates, what their own errors add is taken
+    off; its error is that of a quadratic form of normal values.
+    """
+    centre = np.eye(specialists) - 1 / specialists
+    total: Floats = np.zeros(0)
+    covariance: Floats = np.zeros((0, 0))
+    for part in parts:
+        means, errors = gains_of(part, specialists)
+        number = len(means)
+        blocks = errors.reshape(number, specialists, number, specialists).transpose(0, 2, 1, 3)
+        own = np.array([np.trace(centre @ blocks[f, f]) for f in range(number)])
+        found = ((means @ centre * means).sum(axis=1) - own) / (specialists - 1)
+        slopes = 2 * means @ centre / (specialists - 1)
+        spread = np.zeros((number, number))
+        for f, g in product(range(number), repeat=2):
+            curved = np.trace(centre @ blocks[f, g] @ centre @ blocks[g, f])
+            spread[f, g] = (
+                slopes[f] @ blocks[f, g] @ slopes[g] + 2 * curved / (specialists - 1) ** 2
+            )
+        total = found if not len(total) else total + found
+        covariance = spread if not len(covariance) else covariance + spread
+    return total / len(parts), covariance / len(parts) ** 2
+
+
+def in_order(finals: Finals) -> Iterator[int]:
+    """The finalists, the smallest spread first."""
+    yield from (int(k) for k in np.argsort(finals.spread, kind="stable"))

@@ -1,0 +1,159 @@
+"""Variants: rule sets under names of their own, from presets and files, `--set` and `--sweep`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from pickosim.errors import PickosimError, RulesError, suggest
+from pickosim.rules import RuleSet, differences, load_rules
+from pickosim.runs.amounts import range_values
+
+MOST_VARIANTS = 100
+"""Variants of a run at most: a slip of the keyboard should not sweep a million."""
+
+_CLOSING = {"[": "]", "{": "}", '"': '"', "'": "'"}
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Rules in a comparison, under their name there."""
+
+    name: str
+    rules: RuleSet
+    given: Mapping[str, Any] | None = None
+    """How they were asked for, where that can be read again to see whether they have changed."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it, ready for JSON."""
+        return {"name": self.name, "rules": self.rules.as_dict(), "given_rules": self.given}
+
+    @classmethod
+    def from_dict(cls, written: Mapping[str, Any]) -> Variant:
+        """The variant that `as_dict` wrote."""
+        rules = RuleSet.from_dict(written["rules"])
+        return cls(written["name"], rules, written["given_rules"])
+
+
+def make_variants(
+    rules: Sequence[str | Path | RuleSet], sets: Sequence[str] = (), sweeps: Sequence[str] = ()
+) -> list[Variant]:
+    """Rule sets with options changed by `--set`, each in all combinations of what is swept.
+
+    A sweep is an option with its values, as `dice=7,8,9`, `dice=7..9` or `exact_only=[],[21,22]`. A
+    variant is named after its rules and what is swept there, as `classic dice=7`; a second one of the
+    same name is numbered, as `classic#2`.
+    """
+    if isinstance(rules, str):
+        raise PickosimError(f'Variants are given as a list, as in ["{rules}", "short"].')
+    swept = [sweep_texts(sweep) for sweep in sweeps]
+    _refuse_twice(swept)
+    if (number := len(rules) * prod(map(len, swept))) > MOST_VARIANTS:
+        factors = " × ".join(str(count) for count in (len(rules), *map(len, swept)))
+        raise PickosimError(
+            f"{factors} makes {number:,} variants; {MOST_VARIANTS} are the most of a run."
+        )
+    if not number:
+        raise PickosimError("There is no variant to play: name rules, as classic and short.")
+    return _named(_variant(spec, sets, texts) for spec in rules for texts in product(*swept))
+
+
+def sweep_texts(sweep: str) -> list[str]:
+    """What a sweep sets the option to, each as `--set` takes it: `dice=7..9` is dice=7, dice=8, dice=9."""
+    option, equals, values = sweep.partition("=")
+    found = [value for part in _split(values) for value in range_values(part.strip())]
+    if not (equals and option.strip() and all(found)):
+        raise RulesError(
+            f"--sweep {sweep}: an option is swept with option=value,value, such as dice=7,8,9."
+        )
+    return list(dict.fromkeys(f"{option.strip()}={value}" for value in found))
+
+
+def named_variant(variants: Sequence[Variant], name: str | None) -> Variant:
+    """The variant of that name; the first if none is named."""
+    names = [variant.name for variant in variants]
+    if name is None:
+        return variants[0]
+    if name not in names:
+        hint = suggest(name, names) or f"; the variants are {', '.join(names)}."
+        raise PickosimError(f'No variant is named "{name}"{hint}')
+    return variants[names.index(name)]
+
+
+def what_differs(reference: RuleSet, rules: RuleSet) -> str:
+    """What differs from the reference, as `option: a -> b; …`; names and titles do not count."""
+    return "; ".join(
+        f"{option}: {old} -> {new}"
+        for option, old, new in differences(reference, rules)
+        if option not in ("name", "title")
+    )
+
+
+def _variant(spec: str | Path | RuleSet, sets: Sequence[str], texts: Sequence[str]) -> Variant:
+    """Rules with options set and some swept."""
+    name = " ".join([load_rules(spec).name, *texts])
+    with _blamed_on_sweep(texts):
+        rules = load_rules(spec, [*sets, *texts])
+    if isinstance(spec, RuleSet):
+        return Variant(name, rules)
+    return Variant(name, rules, {"rules": str(spec), "sets": [*sets, *texts]})
+
+
+@contextmanager
+def _blamed_on_sweep(texts: Sequence[str]) -> Iterator[None]:
+    """Name a mistake in a swept value by the option of the command line that it was written to."""
+    try:
+        yield
+    except RulesError as error:
+        said = str(error)
+        for text in texts:
+            said = said.replace(f"--set {text}", f"--sweep {text}")
+        raise RulesError(said) from None
+
+
+def _named(variants: Iterator[Variant]) -> list[Variant]:
+    """The variants, those of a name that is taken numbered."""
+    copies: Counter[str] = Counter()
+    found = []
+    for variant in variants:
+        copies[variant.name] += 1
+        number = copies[variant.name]
+        name = variant.name if number == 1 else f"{variant.name}#{number}"
+        found.append(Variant(name, variant.rules, variant.given))
+    return found
+
+
+def _refuse_twice(swept: Sequence[Sequence[str]]) -> None:
+    options = [texts[0].partition("=")[0] for texts in swept]
+    for option, times in Counter(options).items():
+        if times > 1:
+            values = ",".join(
+                text.partition("=")[2]
+                for texts, of in zip(swept, options, strict=True)
+                if of == option
+                for text in texts
+            )
+            raise RulesError(
+                f"{option} is swept twice; give all its values at once: --sweep {option}={values}."
+            )
+
+
+def _split(values: str) -> list[str]:
+    """Split at the commas that stand in no brackets, braces or quotes."""
+    parts, open_ones = [""], ""
+    for character in values:
+        if open_ones and character == _CLOSING[open_ones[-1]]:
+            open_ones = open_ones[:-1]
+        elif character in _CLOSING and (not open_ones or open_ones[-1] not in "\"'"):
+            open_ones += character
+        elif character == "," and not open_ones:
+            parts.append("")
+            continue
+        parts[-1] += character
+    return parts

@@ -1,0 +1,41 @@
+"""Results in words and data: what a run ended in, for a terminal, as JSON, as CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from pickosim.runs.run_folder import records, written
+from pickosim.words.balance_words import balance_words
+from pickosim.words.compare_words import compare_words
+from pickosim.words.tournament_words import tournament_words
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from pickosim.runs.results import Results
+
+_WORDS: dict[str, Callable[[Results], Iterable[RenderableType]]] = {
+    "tournament": tournament_words,
+    "compare": compare_words,
+    "balance": balance_words,
+}
+
+_MAIN_TABLE = {"tournament": "standings", "compare": "measures", "balance": "worth"}
+"""What CSV has room for: one table."""
+
+
+def as_words(results: Results) -> Iterable[RenderableType]:
+    """Tables and sentences for a terminal."""
+    return _WORDS[results.manifest["kind"]](results)
+
+
+def as_json(results: Results) -> dict[str, Any]:
+    """All tables, each a list of its rows, and the manifest."""
+    tables = {name: records(table) for name, table in results.tables.items()}
+    return {**tables, "manifest": dict(results.manifest)}
+
+
+def as_csv(results: Results) -> str:
+    """The main table of a run."""
+    return written(results.tables[_MAIN_TABLE[results.manifest["kind"]]], "csv")
