@@ -25,9 +25,10 @@ from pickosim.runs.entrants import listed_bots
 from pickosim.runs.results import Results
 from pickosim.runs.run import Progress, RunStoppedError
 from pickosim.runs.schedule import lane, rotations
-from pickosim.studies.compare_findings import findings, listed, plus_minus
+from pickosim.studies.compare_findings import findings
 from pickosim.studies.compare_study import Compare, seatings
 from pickosim.studies.compare_tables import MEASURES, SCHEMAS, quantile_interval
+from pickosim.studies.sentences import listed, plus_minus
 from pickosim.words.compare_words import compare_words, drawn
 
 BOTS = ["random", "eager"]

@@ -37,7 +37,7 @@ LAYERS = {
     "games": "match ask game frames trace",
     "chances": "questions turn_odds",
     "runs": "amounts schedule entrants sums provenance run_folder run results chunk_size",
-    "studies": "stats ratings sprt block_sums tournament_tables tournament_study game_measures variants "
+    "studies": "stats ratings sprt table_rows sentences block_sums tournament_tables tournament_study game_measures variants "
     "compare_tables compare_findings compare_study balance_sums suggest_balance balance_tables "
     "balance_findings balance_study kinds experiments",
     "speed": "warm baseline bench",

@@ -9,9 +9,8 @@ from typing import Any
 import polars as pl
 
 from pickosim.rules import RuleSet
-from pickosim.studies.compare_findings import BEYOND_CHANCE, listed, plus_minus
-
-Row = dict[str, Any]
+from pickosim.studies.sentences import BEYOND_CHANCE, is_beyond_chance, listed, plus_minus
+from pickosim.studies.table_rows import Row
 
 SHOWN_SHIFT = {
     "turns": ("a game is", "turns", 1.0, "longer", "shorter"),
@@ -44,11 +43,6 @@ def points(row: Row, name: str = "gain") -> str:
 def level_words(row: Row) -> str:
     """A level of play and a table size."""
     return f"{row['bot']}, {row['players']} players"
-
-
-def is_beyond_chance(row: Row) -> bool:
-    """Whether a difference is, after correction for all of its table."""
-    return row["p_adjusted"] is not None and row["p_adjusted"] < BEYOND_CHANCE
 
 
 def _the(specialist: str) -> str:

@@ -16,12 +16,12 @@ from pickosim.studies.stats import (
     Estimate,
     Moments,
     RatioMoments,
-    adjusted,
     ratio_interval,
     share_interval,
     stratified_mean,
 )
 from pickosim.studies.suggest_balance import Finals, Guess, Knob, changed, gains_of, in_order, judge
+from pickosim.studies.table_rows import Row, corrected, rates
 
 MISSED = ("turns", "margin", "first_seat")
 """What the game without a specialist is measured by: turns a game, the winner's margin in worms, and the
@@ -130,8 +130,6 @@ is that of a starter, as in worth: `gain_of` says which. `take_up`: the share of
 takes the specialist (the raven: in which it pays). suggestion: see `suggest_balance`.
 """
 
-Row = dict[str, Any]
-
 
 class Weighed(NamedTuple):
     """What some blocks of a level of play came to, for one specialist."""
@@ -164,20 +162,9 @@ def frame(name: str, rows: Iterable[Row]) -> pl.DataFrame:
     return pl.DataFrame(list(rows), SCHEMAS[name], orient="row")
 
 
-def _rates(name: str, found: Sequence[float | None]) -> Row:
-    """A rate and its interval as columns."""
-    return dict(zip((name, f"{name}_low", f"{name}_high"), found, strict=True))
-
-
 def _mean(moments: Moments) -> tuple[float, float, float]:
     estimate = stratified_mean([moments])
     return (estimate.mean, *estimate.interval())
-
-
-def _corrected(rows: list[Row]) -> list[Row]:
-    """Rows with p values corrected for their number."""
-    corrected = adjusted([row["p_value"] for row in rows])
-    return [row | {"p_adjusted": p} for row, p in zip(rows, corrected, strict=True)]
 
 
 # ------------------------------------------------------------------------------------------- worth
@@ -207,14 +194,14 @@ def worth_rows(all_weighed: Sequence[Weighed]) -> list[Row]:
                 **weighed.level,
                 "specialist": weighed.specialist,
                 "games": int(weighed.sums["blocks"]) * weighed.players,
-                **_rates("gain", _mean(gain)),
-                **_rates("worms", _mean(_total_moments(weighed, "worms", 1))),
+                **rates("gain", _mean(gain)),
+                **rates("worms", _mean(_total_moments(weighed, "worms", 1))),
                 "p_value": stratified_mean([gain]).p_value,
             }
         )
     order = {level: k for k, level in enumerate(dict.fromkeys(w[:2] for w in all_weighed))}
     rows.sort(key=lambda row: (order[row["bot"], row["players"]], -row["gain"]))
-    return _corrected(rows)
+    return corrected(rows)
 
 
 def worth_by_seat_rows(all_weighed: Sequence[Weighed]) -> Iterator[Row]:
@@ -229,7 +216,7 @@ def worth_by_seat_rows(all_weighed: Sequence[Weighed]) -> Iterator[Row]:
                 "specialist": weighed.specialist,
                 "seat": seat,
                 "games": blocks,
-                **_rates("gain", _mean(Moments(blocks, total, squares))),
+                **rates("gain", _mean(Moments(blocks, total, squares))),
             }
 
 
@@ -282,9 +269,9 @@ def _seen(parts: Sequence[Sums], number: int) -> Row:
     return {
         "games": games,
         **{name: total(name) / games for name in ("gained", "turns_held", "used")},
-        **_rates("held_at_end", (total("held") / games, *share_interval(held))),
+        **rates("held_at_end", (total("held") / games, *share_interval(held))),
         "games_held": total("held"),
-        **_rates("win_share_held", (None, None, None) if never else ratio_interval(won)),
+        **rates("win_share_held", (None, None, None) if never else ratio_interval(won)),
     }
 
 
@@ -308,13 +295,13 @@ def absence_rows(all_weighed: Sequence[Weighed]) -> list[Row]:
                     "specialist": weighed.specialist,
                     "measure": measure,
                     "games": 2 * blocks,
-                    **_rates("value", (own.value, *interval(present, own, share=share))),
-                    **_rates("without", (other.value, *interval(absent, other, share=share))),
-                    **_rates("difference", (apart.mean, *apart.interval())),
+                    **rates("value", (own.value, *interval(present, own, share=share))),
+                    **rates("without", (other.value, *interval(absent, other, share=share))),
+                    **rates("difference", (apart.mean, *apart.interval())),
                     "p_value": apart.p_value,
                 }
             )
-    return _corrected(rows)
+    return corrected(rows)
 
 
 # ------------------------------------------------------------------------------------- sensitivity
@@ -338,8 +325,8 @@ def sensitivity_rows(all_varied: Sequence[Varied]) -> Iterator[Row]:
                 "option": varied.option,
                 "setting": setting,
                 "games": blocks if taker else blocks * weighed.players,
-                **_rates("gain", gain),
-                **_rates("take_up", take_up if in_play else (None, None, None)),
+                **rates("gain", gain),
+                **rates("take_up", take_up if in_play else (None, None, None)),
                 "gain_of": varied.gain_of,
                 "as_given": setting == given,
             }
@@ -416,8 +403,8 @@ def suggestion_rows(
             {
                 **named,
                 "changes": guess.changes,
-                **_rates("spread", (finals.spread[k], finals.low[k], finals.high[k])),
-                **_rates(
+                **rates("spread", (finals.spread[k], finals.low[k], finals.high[k])),
+                **rates(
                     "difference",
                     (finals.difference[k], finals.difference_low[k], finals.difference_high[k]),
                 ),
@@ -439,7 +426,7 @@ def suggestion_rows(
                         **level.level,
                         "specialist": specialist,
                         "games": 2 * int(level.sums["blocks"]),
-                        **_rates("gain", (mean, *Estimate(mean, error).interval())),
+                        **rates("gain", (mean, *Estimate(mean, error).interval())),
                     }
                 )
     return rows, gains

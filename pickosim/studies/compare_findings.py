@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, floor, isfinite, log10
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
-BEYOND_CHANCE = 0.05
-"""A difference is called beyond chance if its corrected p value is below."""
+from pickosim.studies.sentences import is_beyond_chance, listed, plus_minus
+from pickosim.studies.table_rows import Row
 
 MOST_TOLD = 8
 """Variants that are told of one by one; of more, only how many differ and which differ most."""
@@ -20,7 +20,6 @@ MOST_NAMED = 3
 LONGEST_NAME = 24
 """Of a reference that every sentence repeats."""
 
-Row = dict[str, Any]
 Rows = Mapping[tuple[str, str], list[Row]]
 """The compared rows of the table of measures by variant and measure: one a table size."""
 
@@ -86,7 +85,7 @@ def _about(variant: str, reference: str, told: Sequence[Told], rows: Rows) -> It
     alike = []
     for one in told:
         found = rows[variant, one.measure]
-        if any(map(_is_beyond_chance, found)):
+        if any(map(is_beyond_chance, found)):
             yield _difference(variant, reference, one, found)
         else:
             alike.append(_no_difference(one, found))
@@ -96,8 +95,8 @@ def _about(variant: str, reference: str, told: Sequence[Told], rows: Rows) -> It
 
 def _difference(variant: str, reference: str, one: Told, found: Sequence[Row]) -> str:
     """By how much a measure differs, table size by table size."""
-    beyond = [row for row in found if _is_beyond_chance(row)]
-    rest = [row for row in found if not _is_beyond_chance(row)]
+    beyond = [row for row in found if is_beyond_chance(row)]
+    rest = [row for row in found if not is_beyond_chance(row)]
     sizes = [
         f"{_size(row, one)}{f' {one.unit}' if row is beyond[0] else ''} "
         f"{one.direction(_amount(row))} with {row['players']}{' players' if row is beyond[0] else ''}"
@@ -127,7 +126,7 @@ def _no_difference(one: Told, found: Sequence[Row]) -> str:
 def _overview(one: Told, variants: Sequence[str], rows: Rows) -> str:
     """A measure over many variants: how many differ, and which differ most."""
     found = [row for variant in variants for row in rows[variant, one.measure]]
-    beyond = [row for row in found if _is_beyond_chance(row)]
+    beyond = [row for row in found if is_beyond_chance(row)]
     if not beyond:
         return f"No variant differs from the reference beyond chance in {one.noun}."
     count = len({row["variant"] for row in beyond})
@@ -148,7 +147,7 @@ def _headline(variants: Sequence[str], reference: str, told: Sequence[Told], row
     """One sentence on the first measure that differs at all; mostly that is the length of games."""
     for one in told:
         beyond = {
-            variant: [row for row in rows[variant, one.measure] if _is_beyond_chance(row)]
+            variant: [row for row in rows[variant, one.measure] if is_beyond_chance(row)]
             for variant in variants
         }
         differing = sorted((v for v in variants if beyond[v]), key=lambda v: _mean(beyond[v]))
@@ -201,10 +200,6 @@ def _amount(row: Row) -> float:
     return float(row["difference"])
 
 
-def _is_beyond_chance(row: Row) -> bool:
-    return bool(row["p_adjusted"] < BEYOND_CHANCE)
-
-
 def _size(row: Row, one: Told) -> str:
     """How large a difference is, with its half-width, as 3.21 ± 0.10."""
     return _signed(row, one).lstrip("+-")
@@ -216,15 +211,6 @@ def _signed(row: Row, one: Told) -> str:
     return plus_minus(one.scale * _amount(row), half, sign="+")
 
 
-def plus_minus(value: float, half: float, sign: str = "") -> str:
-    """A number and its error to as many places as make sense: two digits of an error that begins with 1."""
-    if not (isfinite(half) and half > 0):
-        return f"{value:{sign},.4g}" if half == 0 else f"{value:{sign},.4g} ± ?"
-    exponent = floor(log10(half))
-    places = min(6, max(0, -exponent + (half < 1.95 * 10**exponent)))
-    return f"{round(value, places) + 0.0:{sign},.{places}f} ± {half:,.{places}f}"
-
-
 def _rounded_up(value: float) -> str:
     """To two digits, and not below the value."""
     unit = 10 ** (floor(log10(value)) - 1)
@@ -234,8 +220,3 @@ def _rounded_up(value: float) -> str:
 def short(reference: str) -> str:
     """The reference by name, unless that is long to repeat."""
     return reference if len(reference) <= LONGEST_NAME else "the reference"
-
-
-def listed(words: Sequence[str]) -> str:
-    """Words with commas, and the last with an and."""
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

@@ -19,17 +19,15 @@ from pickosim.runs.entrants import Entrant, check_sources, engine_digest, enter,
 from pickosim.runs.run import Tables
 from pickosim.runs.schedule import Matchup, blocks_for, chunks, lane, rotations
 from pickosim.runs.sums import Sums, add
-from pickosim.studies.compare_findings import BEYOND_CHANCE, findings, listed
+from pickosim.studies.compare_findings import findings
 from pickosim.studies.compare_tables import Setting, compare_tables, setting_of
 from pickosim.studies.game_measures import Ints, block_values, products, read, total
+from pickosim.studies.sentences import BEYOND_CHANCE, about_few_blocks, listed
 from pickosim.studies.tournament_study import PIECE
 from pickosim.studies.variants import Variant, named_variant
 
 SMALLEST_CHUNK = 64
 """Blocks."""
-
-FEW_BLOCKS = 100
-"""With fewer blocks the normal distribution, by which intervals are made, is a rough guide."""
 
 
 @dataclass(frozen=True)
@@ -305,12 +303,7 @@ class Compare:
         for size, table in zip(self.players, self.tables_played, strict=True):
             if len(set(table)) < len(set(self.bots)):
                 yield f"At a table of {size} only {listed(list(dict.fromkeys(table)))} sit."
-        fewest = min(self.blocks(part) for part in range(self.parts))
-        if fewest < FEW_BLOCKS:
-            yield (
-                f"With only {fewest:,} {'block' if fewest == 1 else 'blocks'} (games with the same "
-                "dice), intervals and p values are a rough guide."
-            )
+        yield from about_few_blocks(min(self.blocks(part) for part in range(self.parts)))
 
 
 def _check_seats(table: Matchup, variant: Variant, seed: int) -> None:

@@ -24,10 +24,10 @@ from pickosim.studies.game_measures import (
 from pickosim.studies.stats import (
     CONFIDENCE,
     Estimate,
-    adjusted,
     histogram_quantile,
     share_interval,
 )
+from pickosim.studies.table_rows import Row, corrected, rates
 from pickosim.studies.variants import Variant, what_differs
 
 PERCENTILES = (5, 50, 95)
@@ -103,8 +103,6 @@ p value; their intervals are not paired, and wider than they need be. Bounds tha
 tell are null.
 """
 
-Row = dict[str, Any]
-
 
 class Side(NamedTuple):
     """A variant at a table size: its sums, and the products of its values with the reference's."""
@@ -159,7 +157,7 @@ def setting_of(
 def compare_tables(settings: Sequence[Setting]) -> dict[str, pl.DataFrame]:
     """All tables, as in SCHEMAS; one setting a table size."""
     rows: dict[str, list[Row]] = {
-        "measures": _corrected([row for setting in settings for row in _measures(setting)]),
+        "measures": corrected([row for setting in settings for row in _measures(setting)]),
         "seats": [row for setting in settings for row in _seats(setting)],
         "lengths": [row for setting in settings for row in _lengths(setting)],
         "variants": [
@@ -172,15 +170,6 @@ def compare_tables(settings: Sequence[Setting]) -> dict[str, pl.DataFrame]:
         ],
     }
     return {name: pl.DataFrame(rows[name], schema) for name, schema in SCHEMAS.items()}
-
-
-def _corrected(rows: list[Row]) -> list[Row]:
-    """The rows with p values corrected for all comparisons of the run."""
-    compared = [row for row in rows if row["p_value"] is not None]
-    corrected = adjusted([row["p_value"] for row in compared])
-    for row, p_adjusted in zip(compared, corrected, strict=True):
-        row["p_adjusted"] = p_adjusted
-    return rows
 
 
 def _measures(setting: Setting) -> Iterator[Row]:
@@ -242,10 +231,9 @@ def _rate(setting: Setting, side: Side, measure: str, stronger: str | None) -> R
     low, high = interval(side.measured, reading, share=share)
     columns, estimate = _differs(setting, side, reading, base, share=share)
     return {
-        **_rates("value", reading.value, low, high),
+        **rates("value", (reading.value, low, high)),
         **columns,
         "p_value": None if estimate is None else estimate.p_value,
-        "p_adjusted": None,
     }
 
 
@@ -254,7 +242,7 @@ def _differs(
 ) -> tuple[Row, Estimate | None]:
     """How far a measure differs from the reference's, as columns and as an estimate."""
     if side is setting.base:
-        return _rates("difference", None, None, None), None
+        return rates("difference", (None, None, None)), None
     estimate = difference(side.measured, reading, setting.base.measured, base, side.crossed)
     low, high = estimate.interval()
     if share and low == high == 0 and what_differs(setting.base.variant.rules, side.variant.rules):
@@ -262,12 +250,7 @@ def _differs(
         blocks = side.measured.blocks
         _, high = share_interval([(blocks, 0, 0)])
         low = -high
-    return _rates("difference", estimate.mean, low, high), estimate
-
-
-def _rates(name: str, value: float | None, low: float | None, high: float | None) -> Row:
-    """A number and its interval as columns."""
-    return {name: value, f"{name}_low": low, f"{name}_high": high}
+    return rates("difference", (estimate.mean, low, high)), estimate
 
 
 # ---------------------------------------------------------------------------------------- percentiles
@@ -283,20 +266,22 @@ def _percentile(setting: Setting, side: Side, measure: str) -> Row:
     blocks, quantile = side.measured.blocks, int(percent) / 100
     own, base = (getattr(of, name) for of in (side, setting.base))
     value = histogram_quantile(own, quantile)
-    columns = _rates("value", value, *quantile_interval(own, quantile, blocks))
-    nothing = {"p_value": None, "p_adjusted": None}
+    columns = rates("value", (value, *quantile_interval(own, quantile, blocks)))
+    nothing = {"p_value": None}
     if side is setting.base:
-        return columns | _rates("difference", None, None, None) | nothing
+        return columns | rates("difference", (None, None, None)) | nothing
     sure = 1 - (1 - CONFIDENCE) / 2
     low, high = quantile_interval(own, quantile, blocks, sure)
     base_low, base_high = quantile_interval(base, quantile, blocks, sure)
     return (
         columns
-        | _rates(
+        | rates(
             "difference",
-            value - histogram_quantile(base, quantile),
-            None if low is None or base_high is None else low - base_high,
-            None if high is None or base_low is None else high - base_low,
+            (
+                value - histogram_quantile(base, quantile),
+                None if low is None or base_high is None else low - base_high,
+                None if high is None or base_low is None else high - base_low,
+            ),
         )
         | nothing
     )

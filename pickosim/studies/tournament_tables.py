@@ -23,6 +23,7 @@ from pickosim.studies.stats import (
     share_superiority,
     stratified_mean,
 )
+from pickosim.studies.table_rows import Row, rates
 
 ALL_BOTS = "(all)"
 """Stands for the strategy where all of them are counted together."""
@@ -89,7 +90,6 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 }
 """The columns of every table."""
 
-Row = dict[str, Any]
 Place = tuple[Sums, int]
 """A bot at a table: the table's sums, and its number there."""
 
@@ -175,11 +175,6 @@ def _games(place: Place) -> int:
     return int(part["blocks"]) * len(part["wins"])
 
 
-def _rates(name: str, found: tuple[float, float, float]) -> Row:
-    """A rate and its interval as columns."""
-    return dict(zip((name, f"{name}_low", f"{name}_high"), found, strict=True))
-
-
 def _share(groups: Sequence[Moments]) -> tuple[float, float, float]:
     return (stratified_mean(groups).mean, *share_interval(groups))
 
@@ -194,8 +189,8 @@ def _bot_rates(places: Sequence[Place]) -> Row:
     games = sum(map(_games, places))
     return {
         "games": games,
-        **_rates("win_share", _share([_wins(*place) for place in places])),
-        **_rates("mean_score", _mean([_scores(*place) for place in places])),
+        **rates("win_share", _share([_wins(*place) for place in places])),
+        **rates("mean_score", _mean([_scores(*place) for place in places])),
         "mean_rank": sum(int(part["ranks"][bot].sum()) for part, bot in places) / games,
     }
 
@@ -241,9 +236,9 @@ def _pairs(bots: Sequence[str], matchups: Sequence[Matchup], sums: Sequence[Sums
             "strategy": bot,
             "rival": rival,
             "games": sum(_games((part, a)) for part, a, _ in tables),
-            **_rates("ahead", _share(ahead)),
+            **rates("ahead", _share(ahead)),
             "superiority": share_superiority(ahead),
-            **_rates("score_difference", _mean([_difference(*table) for table in tables])),
+            **rates("score_difference", _mean([_difference(*table) for table in tables])),
         }
 
 
@@ -285,8 +280,8 @@ def _seats(places: dict[str, list[Place]], sums: Sequence[Sums]) -> Iterator[Row
             "strategy": ALL_BOTS,
             "seat": seat,
             "games": sum(_games((part, 0)) for part in sums),
-            **_rates("win_share", _share(wins)),
-            **_rates("mean_score", _mean(scores)),
+            **rates("win_share", _share(wins)),
+            **rates("mean_score", _mean(scores)),
         }
     for bot, tables in places.items():
         for seat in range(len(sums[0]["wins"])):
@@ -304,8 +299,8 @@ def _seats(places: dict[str, list[Place]], sums: Sequence[Sums]) -> Iterator[Row
                 "strategy": bot,
                 "seat": seat,
                 "games": sum(int(part["blocks"]) for part, _ in tables),
-                **_rates("win_share", _share(wins)),
-                **_rates("mean_score", _mean(scores)),
+                **rates("win_share", _share(wins)),
+                **rates("mean_score", _mean(scores)),
             }
 
 
@@ -336,9 +331,9 @@ def _specialists(places: dict[str, list[Place]], playing: Collection[str]) -> It
                 "specialist": specialist,
                 "games": games,
                 **{name: total(name) / games for name in ("gained", "turns_held", "used")},
-                **_rates("held_at_end", _share(held)),
+                **rates("held_at_end", _share(held)),
                 "games_held": total("held"),
-                **_rates(
+                **rates(
                     "win_share_held",
                     ratio_interval([_held_wins(part, number, k) for part, k in tables]),
                 ),

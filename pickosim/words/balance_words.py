@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
 from rich.text import Text
 
-from pickosim.studies.balance_findings import is_beyond_chance, level_words, points
+from pickosim.studies.balance_findings import level_words, points
 from pickosim.studies.balance_tables import FIRST_TAKER
-from pickosim.studies.compare_findings import plus_minus
+from pickosim.studies.sentences import is_beyond_chance, plus_minus
+from pickosim.studies.table_rows import Row
 from pickosim.words.compare_words import NARROWEST, WIDEST, drawn
 from pickosim.words.layout import airy, grid
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 GAP = 2
 """Between two columns of a table."""
 
-Row = dict[str, Any]
 Ends = tuple[float, float, float]
 """A value and its interval."""
 

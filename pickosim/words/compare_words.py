@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -13,15 +13,15 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from pickosim.studies.compare_findings import BEYOND_CHANCE, plus_minus, short
+from pickosim.studies.compare_findings import short
+from pickosim.studies.sentences import is_beyond_chance, plus_minus
+from pickosim.studies.table_rows import Row
 from pickosim.words.layout import grid
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from pickosim.runs.results import Results
-
-Row = dict[str, Any]
 
 
 class Line(NamedTuple):
@@ -180,10 +180,9 @@ def _cell(line: Line, rows: dict[str, Row]) -> str:
     if len(line.measures) != 1:
         return ", ".join(f"{rows[measure]['value']:.0f}" for measure in line.measures) + " "
     row = rows[line.measures[0]]
-    beyond = row["p_adjusted"] is not None and row["p_adjusted"] < BEYOND_CHANCE
     value, low, high = (line.scale * row[name] for name in ("value", "value_low", "value_high"))
     shown = f"0 (≤ {high:.1g})" if value == low == 0 < high else plus_minus(value, (high - low) / 2)
-    return f"{shown}{'*' if beyond else ' '}"
+    return f"{shown}{'*' if is_beyond_chance(row) else ' '}"
 
 
 # -------------------------------------------------------------------------------------- differences
@@ -245,7 +244,7 @@ class Forest:
 
     def _number(self, row: Row) -> str:
         value, low, high = (self.scale * end for end in _interval(row))
-        beyond = "*" if row["p_adjusted"] < BEYOND_CHANCE else " "
+        beyond = "*" if is_beyond_chance(row) else " "
         return f"{plus_minus(value, (high - low) / 2, sign='+')}{beyond}"
 
 

@@ -1,0 +1,42 @@
+"""Sentences: what findings are put together from, and when one may be called beyond chance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import floor, isfinite, log10
+
+from pickosim.studies.table_rows import Row
+
+BEYOND_CHANCE = 0.05
+"""A difference is called beyond chance if its corrected p value is below."""
+
+FEW_BLOCKS = 100
+"""With fewer blocks the normal distribution, by which intervals are made, is a rough guide."""
+
+
+def is_beyond_chance(row: Row) -> bool:
+    """Whether a difference is, after correction for all of its table."""
+    return row["p_adjusted"] is not None and bool(row["p_adjusted"] < BEYOND_CHANCE)
+
+
+def about_few_blocks(fewest: int) -> Iterator[str]:
+    """A warning, if there is reason for one."""
+    if fewest < FEW_BLOCKS:
+        yield (
+            f"With only {fewest:,} {'block' if fewest == 1 else 'blocks'} (games with the same "
+            "dice), intervals and p values are a rough guide."
+        )
+
+
+def plus_minus(value: float, half: float, sign: str = "") -> str:
+    """A number and its error to as many places as make sense: two digits of an error that begins with 1."""
+    if not (isfinite(half) and half > 0):
+        return f"{value:{sign},.4g}" if half == 0 else f"{value:{sign},.4g} ± ?"
+    exponent = floor(log10(half))
+    places = min(6, max(0, -exponent + (half < 1.95 * 10**exponent)))
+    return f"{round(value, places) + 0.0:{sign},.{places}f} ± {half:,.{places}f}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """Words with commas, and the last with an and."""
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
