@@ -599,13 +599,12 @@ def test_what_cannot_be_played_is_refused_before_the_first_game(arguments, words
 def test_a_suggestion_is_ranked_and_begins_from_the_rules(varied):
     rows = varied.suggestion.to_dicts()
     assert [row["rank"] for row in rows] == list(range(1, len(rows) + 1))
-    assert [row["spread"] for row in rows] == sorted(row["spread"] for row in rows)
     given = [row for row in rows if row["changes"] == 0]
     assert [row["setting"] for row in given] == ["as given"]
     assert given[0]["difference"] == 0
     assert sum(row["chance_best"] for row in rows) == pytest.approx(1)
     for row in rows:
-        assert row["finalist"]
+        assert 0 <= row["take_up"] <= 1
         assert row["changes"] == (0 if row["changes"] == 0 else row["setting"].count("="))
         assert row["spread_low"] <= row["spread"] <= row["spread_high"]
         assert row["difference"] == pytest.approx(row["spread"] - given[0]["spread"])
@@ -625,17 +624,27 @@ def test_the_finals_figures_are_what_the_games_say(whole):
         sensitivity=True,
         suggest=True,
     )
-    part = part_of(study, view="finals")
+    part, ranked = part_of(study, view="finals"), part_of(study, view="ranked")
+    by_rank = []
     for row in whole.suggestion.to_dicts():
         rules = quick(*(row["setting"].split(", ") if row["changes"] else []))
         cases = [Case(name, rules) for name in ("raven", "apple")]
-        gain, _, _ = taker_values(cases, "eager", 2, SEED, lane(part), 120)
-        means = gain.mean(axis=1) / PARTS
-        noise = np.cov(gain / PARTS) / 120
-        variance = means.var(ddof=1) - (noise[0, 0] + noise[1, 1] - 2 * noise[0, 1]) / 2
-        assert row["spread"] == pytest.approx(np.sqrt(max(0, variance)))
+        gain, taken, _ = taker_values(cases, "eager", 2, SEED, lane(part), 60)
+        assert row["spread"] == pytest.approx(np.sqrt(max(0, variance_of(gain))))
         found = whole.suggestion_gains.filter(rank=row["rank"])
-        assert found["gain"].to_list() == pytest.approx(means.tolist())
+        assert found["gain"].to_list() == pytest.approx((gain.mean(axis=1) / PARTS).tolist())
+        assert found["take_up"].to_list() == pytest.approx(taken.mean(axis=1).tolist())
+        assert row["take_up"] == pytest.approx(taken.mean())
+        assert row["mean_gain"] == pytest.approx(gain.mean() / PARTS)
+        others, _, _ = taker_values(cases, "eager", 2, SEED, lane(ranked), 60)
+        by_rank.append(variance_of(others))
+    assert by_rank == sorted(by_rank), "ranked by other games than those reported"
+
+
+def variance_of(gain):
+    """Between two specialists, what chance adds to it taken off."""
+    means, noise = gain.mean(axis=1) / PARTS, np.cov(gain / PARTS) / gain.shape[1]
+    return means.var(ddof=1) - (noise[0, 0] + noise[1, 1] - 2 * noise[0, 1]) / 2
 
 
 def test_guesses_find_what_trying_everything_finds():
@@ -698,11 +707,45 @@ def test_a_spread_is_judged_without_bias_and_its_interval_covers_the_truth():
 def test_noise_is_shrunk_away_and_signal_is_kept():
     rng = np.random.default_rng(1)
     noise = rng.normal(0, 1, 40)
-    assert shrunk(noise, np.full(40, 1.0)).std() < 0.4
+    assert shrunk(noise, np.eye(40)).std() < 0.4
     signal = np.linspace(-5, 5, 40)
-    kept = shrunk(signal, np.full(40, 0.1))
+    kept = shrunk(signal, 0.01 * np.eye(40))
     assert np.abs(kept - signal).max() < 0.01
-    assert (shrunk(np.ones(5), np.ones(5)) == 1).all()
+    assert (shrunk(np.ones(5), np.eye(5)) == 1).all()
+
+
+def test_noise_that_all_values_share_shrinks_nothing():
+    """With the same dice, all values are off by nearly the same: what sets them apart is signal."""
+    signal = np.linspace(-0.5, 0.5, 7)
+    covariance = np.full((7, 7), 1.0) + 0.001 * np.eye(7)
+    assert np.abs(shrunk(signal + 1.3, covariance) - (signal + 1.3)).max() < 0.01
+    assert shrunk(signal, np.eye(7)).std() < 0.01
+
+
+def test_a_number_is_tested_against_the_one_given_with_the_same_dice(varied):
+    study = plan_balance(quick(), BOTS, 2, 200, SEED, sensitivity=True, suggest=True)
+    for bot in BOTS:
+        level = [entrant.name for entrant in study.entrants].index(bot)
+        part = part_of(study, view="numbers", level=level, players=2, specialist="apple")
+        rows = varied.sensitivity.filter(option="apple_worms", bot=bot).to_dicts()
+        (given,) = [row for row in rows if row["as_given"]]
+        assert given["difference"] is None and given["p_adjusted"] is None
+        gains = {
+            row["setting"]: worth_values(
+                quick(f"apple_worms={row['setting']}"), "apple", bot, 2, SEED, lane(part), 25
+            )[0].mean(axis=1)
+            / PARTS
+            for row in rows
+        }
+        for row in rows:
+            if row is not given:
+                apart = interval(gains[row["setting"]] - gains[given["setting"]])
+                names = ("difference", "difference_low", "difference_high")
+                assert [row[name] for name in names] == pytest.approx(apart)
+    tested = varied.sensitivity.filter(pl.col("p_value").is_not_null())
+    expected = false_discovery_control(tested["p_value"].to_numpy(), method="by")
+    assert tested["p_adjusted"].to_list() == pytest.approx(expected.tolist())
+    assert tested["gain_of"].unique().to_list() == ["starter"]
 
 
 def test_a_suggestion_moves_nobody_else(whole):
@@ -743,6 +786,47 @@ def test_the_headline_names_both_ends(weighed):
     first = headline.index(means["specialist"][-1].replace("-", " "))
     last = headline.index(means["specialist"][0].replace("-", " "))
     assert 0 < first < last
+
+
+def worth_of(gains: dict[tuple[str, str], float], error: float) -> dict[str, pl.DataFrame]:
+    """Tables of a balance that found these gains, all as sure as each other."""
+    half = norm.ppf(0.975) * error
+    rows = [
+        {
+            "bot": bot,
+            "players": 4,
+            "specialist": specialist,
+            "gain": gain,
+            "gain_low": gain - half,
+            "gain_high": gain + half,
+            "p_adjusted": 1.0,
+        }
+        for (bot, specialist), gain in gains.items()
+    ]
+    nothing = pl.DataFrame(schema={"specialist": pl.String})
+    return {"worth": pl.DataFrame(rows), "seen": nothing, "absence": nothing}
+
+
+def test_levels_that_differ_by_chance_alone_are_seldom_said_to_differ():
+    """Three levels and six specialists make 18 comparisons: corrected for, they give few false alarms."""
+    rng = np.random.default_rng(2)
+    alarms = 0
+    for _ in range(200):
+        found = {(bot, name): rng.normal(0, 0.001) for bot in "abc" for name in SPECIALISTS}
+        _, sentences = findings(worth_of(found, 0.001))
+        alarms += any("It depends on who plays" in sentence for sentence in sentences)
+    assert alarms / 200 < 0.08
+    found = {(bot, name): 0.05 * (bot == "a") for bot in "abc" for name in SPECIALISTS}
+    _, sentences = findings(worth_of(found, 0.001))
+    assert any("beyond chance in 12 of 18 comparisons" in sentence for sentence in sentences)
+
+
+def test_a_headline_names_all_that_may_be_first():
+    gains = {("eager", "apple"): 0.05, ("eager", "raven"): 0.0499, ("eager", "weasel"): 0.0}
+    headline, _ = findings(worth_of(gains, 0.001))
+    assert "the apple (+5.0 ± 0.2) or the raven (+5.0 ± 0.2) is worth most" in headline
+    headline, _ = findings(worth_of(dict.fromkeys(gains, 0.01), 0.001))
+    assert headline.startswith("No specialist can be told from another")
 
 
 def test_what_is_not_beyond_chance_is_not_told_as_if_it_were():

@@ -25,6 +25,7 @@ import polars as pl
 from pickosim.errors import PickosimError
 from pickosim.pages.html_tables import is_share
 from pickosim.runs.run_folder import records
+from pickosim.studies.sentences import is_beyond_chance
 from pickosim.words.layout import percent
 
 try:
@@ -559,18 +560,13 @@ def effects(measures: pl.DataFrame) -> Drawing:
             point |= {
                 "panel": measure_name(measure),
                 "at": 0,
-                "beyond": _beyond(row),
+                "beyond": is_beyond_chance(row),
             }
             if several:
                 point |= {"group": table_size(row["players"])}
                 point["said"] = f"{table_size(row['players'])}, {point['said']}"
             points.append(point)
     return dots(points, None, free=True)
-
-
-def _beyond(row: Point) -> bool:
-    """Whether a difference is beyond chance, corrected for the number of comparisons."""
-    return row["p_adjusted"] is not None and row["p_adjusted"] < 0.05
 
 
 def variant_lengths(lengths: pl.DataFrame) -> Drawing:
@@ -614,7 +610,7 @@ def worth(worth: pl.DataFrame, measure: str = "gain") -> Drawing:
     points = [
         _point(row, measure, points_of if share else signed, row["specialist"], 100 if share else 1)
         | {"panel": _level(row), "at": 0}
-        | ({"beyond": _beyond(row)} if share else {})
+        | ({"beyond": is_beyond_chance(row)} if share else {})
         for row in _by_worth(worth, worth)
     ]
     return dots(points, "points of win share" if share else "worms a game")
@@ -669,7 +665,7 @@ def absence(absence: pl.DataFrame, worth: pl.DataFrame) -> Drawing:
             point |= {
                 "panel": measure_name(measure),
                 "at": 0,
-                "beyond": _beyond(row),
+                "beyond": is_beyond_chance(row),
             }
             if several:
                 point |= {"group": _level(row)}
@@ -714,7 +710,7 @@ def suggestion(suggestion: pl.DataFrame) -> Drawing:
         setting = f"{changes}: {short_setting(row['setting'])}" if row["changes"] else "as given"
         point["label"] = broken(f"{row['rank']}. {setting}", 26)
         point["said"] += f"; chance to be the best {percent(row['chance_best'])}"
-        points.append(point | {"beyond": row["finalist"]})
+        points.append(point | {"beyond": row["difference_high"] < 0})
     return dots(points, "spread, points of win share")
 
 

@@ -14,6 +14,7 @@ from pickosim.errors import PickosimError
 from pickosim.pages import charts
 from pickosim.rules import RuleSet
 from pickosim.runs.results import Results
+from pickosim.studies.sentences import BEYOND_CHANCE, listed
 from pickosim.words.layout import percent
 
 Draw = Callable[[], charts.Drawing]
@@ -71,11 +72,9 @@ def _title(results: Results) -> str:
 
 def _named(names: Iterable[str], most: int = 4) -> str:
     """Names, the first of them if there are many."""
-    listed = list(names)
-    more = len(listed) - most
-    if more > 1:
-        return f"{', '.join(listed[:most])} and {more} more"
-    return " and ".join([", ".join(listed[:-1]), listed[-1]] if listed[1:] else listed)
+    all_names = list(names)
+    more = len(all_names) - most
+    return f"{', '.join(all_names[:most])} and {more} more" if more > 1 else listed(all_names)
 
 
 def table(results: Results, name: str) -> pl.DataFrame:
@@ -216,7 +215,7 @@ def _unrated(standings: pl.DataFrame) -> str:
 def _most_changed(results: Results) -> str:
     """How much of the comparison is beyond chance."""
     compared = results.measures.filter(pl.col("p_adjusted").is_not_null())
-    beyond = compared.filter(pl.col("p_adjusted") < 0.05)
+    beyond = compared.filter(pl.col("p_adjusted") < BEYOND_CHANCE)
     return (
         f"{len(beyond):,} of {len(compared):,} differences to the reference are beyond chance, "
         "corrected for the number of comparisons."

@@ -74,7 +74,7 @@ class Study(Protocol):
     def news(self, sums: Sequence[Sums]) -> str:
         """A word on how it stands, while it is played."""
 
-    def summary(self, sums: Sequence[Sums]) -> dict[str, Any]:
+    def summary(self, sums: Sequence[Sums], tables: Tables) -> dict[str, Any]:
         """What the tables do not say: at least `games`, `unfinished` and `remarks`, as JSON."""
 
 
@@ -233,7 +233,7 @@ def _carry_on(
         sums = _play_stages(study, folder, manifest["run"], workers, progress, stopwatch)
         tables = study.tables(sums)
         manifest["tables"] = list(tables)
-        manifest["result"] = study.summary(sums)
+        manifest["result"] = study.summary(sums, tables)
         if folder is not None:
             folder.write_tables(tables, manifest["export"], manifest.get("report") or tables)
         note("finished")

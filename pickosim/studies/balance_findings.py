@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations
 from math import sqrt
 from typing import Any
 
 import polars as pl
+from scipy.stats import norm
 
 from pickosim.rules import RuleSet
 from pickosim.studies.sentences import BEYOND_CHANCE, is_beyond_chance, listed, plus_minus
-from pickosim.studies.table_rows import Row
+from pickosim.studies.stats import CONFIDENCE, Estimate
+from pickosim.studies.table_rows import Row, corrected
 
 SHOWN_SHIFT = {
     "turns": ("a game is", "turns", 1.0, "longer", "shorter"),
@@ -57,13 +60,12 @@ def _grouped(rows: Sequence[Row], key: Callable[[Row], Any]) -> dict[Any, list[R
 
 
 def _headline(worth: Sequence[Row]) -> str:
-    """Who is worth most and least, over all levels and table sizes."""
+    """Who is worth most and least, over all levels and table sizes; who cannot be told from them, too."""
     means = [
         {
             "specialist": name,
             "gain": sum(row["gain"] for row in rows) / len(rows),
-            "half": sqrt(sum(((row["gain_high"] - row["gain_low"]) / 2) ** 2 for row in rows))
-            / len(rows),
+            "half": sqrt(sum(_half(row) ** 2 for row in rows)) / len(rows),
         }
         for name, rows in _grouped(worth, lambda row: row["specialist"]).items()
     ]
@@ -71,20 +73,39 @@ def _headline(worth: Sequence[Row]) -> str:
     levels = list(dict.fromkeys(level_words(row) for row in worth))
     where = levels[0] if len(levels) == 1 else f"mean of {len(levels)} levels and table sizes"
 
-    def said(row: Row) -> str:
-        number = plus_minus(100 * row["gain"], 100 * row["half"], sign="+")
-        return f"{_the(row['specialist'])} ({number})"
+    def number(row: Row) -> str:
+        return plus_minus(100 * row["gain"], 100 * row["half"], sign="+")
+
+    def like(end: Row) -> str:
+        """That specialist, and those that are not sure to differ from it."""
+        near = [row for row in means if abs(row["gain"] - end["gain"]) <= _both(row, end)]
+        first = sorted(near, key=lambda row: abs(row["gain"] - end["gain"]))
+        return " or ".join(f"{_the(row['specialist'])} ({number(row)})" for row in first)
 
     if len(means) == 1:
-        number = plus_minus(100 * means[0]["gain"], 100 * means[0]["half"], sign="+")
         return (
-            f"Starting with {_the(means[0]['specialist'])} is worth {number} points of win share "
-            f"({where})."
+            f"Starting with {_the(means[0]['specialist'])} is worth {number(means[0])} points of win "
+            f"share ({where})."
+        )
+    if abs(means[0]["gain"] - means[-1]["gain"]) <= _both(means[0], means[-1]):
+        return (
+            f"No specialist can be told from another by what it is worth to start with: from "
+            f"{number(means[-1])} to {number(means[0])} points of win share ({where})."
         )
     return (
-        f"Of {len(means)} specialists, {said(means[0])} is worth most to start with, in points of win "
-        f"share, and {said(means[-1])} least ({where})."
+        f"Of {len(means)} specialists, {like(means[0])} is worth most to start with, in points of win "
+        f"share, and {like(means[-1])} least ({where})."
     )
+
+
+def _half(row: Row) -> float:
+    """Half the interval of a gain."""
+    return float(row["gain_high"] - row["gain_low"]) / 2
+
+
+def _both(a: Row, b: Row) -> float:
+    """Half the interval of the difference of two means that share no dice."""
+    return sqrt(a["half"] ** 2 + b["half"] ** 2)
 
 
 def _levels(worth: Sequence[Row]) -> Iterator[str]:
@@ -103,20 +124,22 @@ def _levels(worth: Sequence[Row]) -> Iterator[str]:
 
 
 def _by_level(worth: Sequence[Row]) -> Iterator[str]:
-    """The specialist whose worth depends most on who plays, at the same table size."""
-    found = []
+    """The specialist whose worth depends most on who plays, at the same table size, if any is sure to."""
+    pairs = []
     for rows in _grouped(worth, lambda row: (row["specialist"], row["players"])).values():
-        if len(rows) > 1:
-            low, high = (end(rows, key=lambda row: row["gain"]) for end in (min, max))
-            errors = [(row["gain_high"] - row["gain_low"]) / 2 for row in (low, high)]
-            found.append((high["gain"] - low["gain"], sqrt(sum(e * e for e in errors)), low, high))
-    if not found:
-        return
-    apart, half, low, high = max(found, key=lambda one: one[0])
-    if apart > half:
+        for a, b in combinations(rows, 2):
+            low, high = sorted((a, b), key=lambda row: row["gain"])
+            error = sqrt(_half(low) ** 2 + _half(high) ** 2) / norm.ppf(0.5 + CONFIDENCE / 2)
+            apart = Estimate(high["gain"] - low["gain"], error)
+            pairs.append({"apart": apart.mean, "p_value": apart.p_value, "low": low, "high": high})
+    sure = [pair for pair in corrected(pairs) if is_beyond_chance(pair)]
+    if sure:
+        most = max(sure, key=lambda pair: pair["apart"])
+        low, high = most["low"], most["high"]
         yield (
-            f"It depends on who plays: {_the(high['specialist'])} is worth {points(high)} points with "
-            f"{level_words(high)}, and {points(low)} with {low['bot']}."
+            f"It depends on who plays, beyond chance in {len(sure)} of {len(pairs)} comparisons: "
+            f"{_the(high['specialist'])} is worth {points(high)} points with {level_words(high)}, and "
+            f"{points(low)} with {low['bot']}."
         )
 
 
@@ -171,8 +194,7 @@ def _sensitivity(sensitivity: pl.DataFrame) -> Iterator[str]:
     ).items():
         for level, ends in _grouped(found, level_words).items():
             low, high = (end(ends, key=lambda row: row["gain"]) for end in (min, max))
-            widths = [row["gain_high"] - row["gain_low"] for row in (low, high)]
-            if high["gain"] - low["gain"] > sqrt(sum(width**2 for width in widths)) / 2:
+            if any(map(is_beyond_chance, ends)):
                 yield (
                     f"By {option}, starting with {_the(specialist)} ({level}) is worth from "
                     f"{points(low)} ({option}={low['setting']}) to {points(high)} points "
@@ -180,8 +202,9 @@ def _sensitivity(sensitivity: pl.DataFrame) -> Iterator[str]:
                 )
             else:
                 yield (
-                    f"By {option}, what starting with {_the(specialist)} is worth ({level}) does not "
-                    f"change by more than chance: {points(low)} to {points(high)} points."
+                    f"By {option}, what starting with {_the(specialist)} is worth ({level}) differs "
+                    "nowhere beyond chance from that with the value as given: "
+                    f"{points(low)} to {points(high)} points."
                 )
     tiles = [row for row in rows if row["gain_of"] != "starter" and row["take_up"] is not None]
     for level, found in _grouped(tiles, level_words).items():
@@ -206,11 +229,17 @@ def _suggestion(rows: Sequence[Row]) -> Iterator[str]:
         return
     surely = best["difference_high"] < 0
     yield (
-        f"The specialists are closest together with {best['setting']}: spread {_spread(best)} "
-        f"points against {spread} as given. The difference, paired by dice, is "
+        f"What specialists bring their first takers is closest together with {best['setting']}: spread "
+        f"{_spread(best)} points against {spread} as given. The difference, paired by dice, is "
         f"{100 * best['difference']:+.2f} ({100 * best['difference_low']:+.2f} to "
         f"{100 * best['difference_high']:+.2f}): {'beyond' if surely else 'not beyond'} chance. The "
         f"chance that it is the best of {len(rows)} finalists: {_percent(best['chance_best'])}."
+    )
+    yield (
+        f"What it costs: there, a specialist brings its first taker {100 * best['mean_gain']:+.2f} points a "
+        f"game ({100 * given['mean_gain']:+.2f} as given), and one is taken at all in "
+        f"{100 * best['take_up']:.0f} % of games ({100 * given['take_up']:.0f} % as given); means over "
+        "specialists."
     )
     fewer = [row for row in rows if 0 < row["changes"] < best["changes"]]
     for changes, found in sorted(_grouped(fewer, lambda row: row["changes"]).items()):
@@ -257,20 +286,23 @@ def remarks_of(
             f"Not in the rules {rules.name}, and therefore only weighed, neither seen nor missed: "
             f"{listed([_the(name) for name in missing])}."
         )
-    if sensitivity:
+    if sensitivity or suggest:
         yield (
             "What a specialist is worth to a starter does not depend on the tile where it would have "
             "stood. By starting tile, the gain is therefore that of whoever takes it first, against the "
-            "same seat and dice without it: causal for bots that do not play for specialists; with "
-            "others, who takes it depends on its being there. A specialist that stood on that tile "
-            "changes places with it. By number, the gain is that of a starter."
+            "same seat and dice without it. That is not quite causal: who comes to take it can depend on "
+            "its being there, above all with bots that play for specialists, and with many specialists "
+            "that take each other's places. A specialist that stood on that tile changes places with it."
         )
+    if sensitivity:
+        yield "By number, the gain is that of a starter, and its difference to the rules as given is paired."
     if suggest:
         yield (
             "The suggestion compares what specialists bring to whoever takes them first, a game; their "
             "spread is the standard deviation between specialists, what chance adds to it taken off. "
-            "Options were moved one at a time, the best combinations guessed from that, and the "
-            "finalists played with fresh dice."
+            "Options were moved one at a time, and the best combinations guessed from that. The "
+            "finalists were ranked by some games and measured by others, so that luck in being chosen does "
+            "not count; rank 1 need not show the smallest spread then."
         )
     yield (
         f"* beyond chance: p below {BEYOND_CHANCE:g} after correction for all comparisons of its table "

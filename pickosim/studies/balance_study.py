@@ -31,9 +31,8 @@ from pickosim.studies.balance_sums import (
     nowhere,
     number_sums,
     on_tile,
-    setting_sums,
     starting_with,
-    tile_sums,
+    taker_sums,
     view_sums,
 )
 from pickosim.studies.balance_tables import (
@@ -47,17 +46,20 @@ from pickosim.studies.balance_tables import (
     seen_rows,
     sensitivity_rows,
     suggestion_rows,
-    taker_estimate,
     worth_by_seat_rows,
     worth_rows,
 )
+from pickosim.studies.sentences import about_few_blocks
 from pickosim.studies.stats import stratified_mean
-from pickosim.studies.suggest_balance import Guess, Knob, changed, finalists, shrunk
+from pickosim.studies.suggest_balance import Guess, Knob, changed, finalists, shrunk, taker_gains
 from pickosim.studies.tournament_study import PIECE
 
-WORTH, TAKERS, NUMBERS, FINALS = "worth", "takers", "numbers", "finals"
+WORTH, TAKERS, NUMBERS = "worth", "takers", "numbers"
 """What a part of the run is for: the three views; first takers by starting tile and number; starters by
-number; settings that are played in full."""
+number."""
+
+RANKED, FINALS = "ranked", "finals"
+"""Settings that are played in full: to rank them, and again to report them."""
 
 LONG_CHUNK = 20.0
 """Seconds that a worker needs for a chunk of the views: longer than a tournament's, for the larger batch."""
@@ -133,15 +135,11 @@ class BalanceChunk:
 
     def _piece(self, first: int, blocks: int) -> Sums:
         who = (self.entrant.spec, self.of.players, self.seed, first, blocks)
-        match self.of.view:
-            case "worth":
-                return view_sums(self.rules, self.of.specialist, *who)
-            case "numbers":
-                return number_sums(self.variants, self.of.specialist, *who)
-            case "takers":
-                return tile_sums(self.cases, *who)
-            case _:
-                return setting_sums(self.cases, *who)
+        if self.of.view == WORTH:
+            return view_sums(self.rules, self.of.specialist, *who)
+        if self.of.view == NUMBERS:
+            return number_sums(self.variants, self.of.specialist, *who)
+        return taker_sums(self.cases, *who)
 
 
 @dataclass(frozen=True)
@@ -287,7 +285,7 @@ class Balance:
         if self.sensitivity:
             found += [Part(NUMBERS, *one) for one in each if one[-1] in NUMBER_OPTIONS]
         if self.suggest:
-            found += [Part(FINALS, *table) for table in tables]
+            found += [Part(view, *table) for view in (RANKED, FINALS) for table in tables]
         return found
 
     @property
@@ -313,11 +311,14 @@ class Balance:
         ]
         if sides:
             return sides
+        if not self.suggest or all(sums):
+            return []
+        final_cases = self._final_cases(sums)
         return [
             task
             for k, part in enumerate(self.layout)
-            if part.view == FINALS and not sums[k]
-            for task in self._tasks(k, 0, self._played(part, sums), self._final_cases(sums))
+            if part.view in (RANKED, FINALS) and not sums[k]
+            for task in self._tasks(k, 0, ceil(self._played(part, sums) / 2), final_cases)
         ]
 
     def _tasks(
@@ -484,17 +485,17 @@ class Balance:
     def _moved(self, specialist: str, weighed: Weighed) -> dict[str, list[float]]:
         """What a specialist brings its first taker at each value of its knobs, as they list them."""
         cases = [case.rules for case in self._taker_cases(specialist)]
-        estimates = [taker_estimate(weighed, k) for k in range(len(cases))]
+        gains, covariance = taker_gains(weighed.sums)
         tiles = len(self._tiles(specialist))
         found = {}
         for knob in (knob for knob in self.knobs if knob.specialist == specialist):
-            rows = range(tiles) if "." in knob.option else range(tiles, len(cases))
-            values = np.array([estimates[k].mean for k in rows])
-            errors = np.array([estimates[k].error for k in rows])
+            own = slice(0, tiles) if "." in knob.option else slice(tiles, len(cases))
             # Tiles and numbers are listed in their own order; the knob begins with the given one.
             listed = self._tiles(specialist) if "." in knob.option else self._numbers(specialist)
             order = [listed.index(value) for value in knob.values]  # type: ignore[arg-type]
-            found[knob.option] = [float(value) for value in shrunk(values, errors)[order]]
+            found[knob.option] = [
+                float(value) for value in shrunk(gains[own], covariance[own, own])[order]
+            ]
         return found
 
     def _final_cases(self, sums: Sequence[Sums]) -> tuple[Case, ...]:
@@ -515,9 +516,9 @@ class Balance:
         if self.sensitivity:
             tables["sensitivity"] = frame("sensitivity", sensitivity_rows(list(self._varied(sums))))
         if self.suggest:
-            levels = [one for _, one in self._of(FINALS, sums)]
+            ranked, levels = ([one for _, one in self._of(view, sums)] for view in (RANKED, FINALS))
             rows, gains = suggestion_rows(
-                self.rules, self.knobs, self._guesses(sums), levels, self._placed
+                self.rules, self.knobs, self._guesses(sums), ranked, levels, self._placed
             )
             tables["suggestion"] = frame("suggestion", rows)
             tables["suggestion_gains"] = frame("suggestion_gains", gains)
@@ -528,9 +529,9 @@ class Balance:
         widest = max(self._half_width(part, one.sums) for part, one in self._of(WORTH, sums))
         return f"worth within ± {100 * widest:.2f} points"
 
-    def summary(self, sums: Sequence[Sums]) -> dict[str, Any]:
+    def summary(self, sums: Sequence[Sums], tables: Tables) -> dict[str, Any]:
         """What the tables do not say: the answer in sentences, and what to keep in mind."""
-        headline, sentences = findings(self.tables(sums))
+        headline, sentences = findings(tables)
         widest = max(self._half_width(part, one.sums) for part, one in self._of(WORTH, sums))
         unfinished = sum(int(part["unfinished"]) for part in sums)
         return {
@@ -541,6 +542,7 @@ class Balance:
             "sentences": sentences,
             "remarks": [
                 *self._about_games(widest),
+                *about_few_blocks(min(map(_blocks, sums))),
                 *remarks_of(self.specialists, self.rules, self.sensitivity, self.suggest),
                 *([f"{unfinished:,} games were ended by the turn limit."] if unfinished else []),
             ],

@@ -249,32 +249,18 @@ def taker_values(
     return gain, taken, unfinished
 
 
-def tile_sums(
+def taker_sums(
     cases: Sequence[Case], bot: str, players: int, seed: int, first: int, games: int
 ) -> Sums:
-    """By case (C,): the sums of `gain`, its squares, `taken`, and of one with the other."""
+    """By case (C,): the sums of `gain` and `taken`; `gain_products` (C, C): one with another, by block."""
     gain, taken, unfinished = taker_values(cases, bot, players, seed, first, games)
     return {
         "blocks": np.array(games, np.int64),
         "games": np.array(games * len(distinct_rules(cases)), np.int64),
         "unfinished": np.array(unfinished, np.int64),
         "gain": gain.sum(axis=1),
-        "gain_squared": (gain**2).sum(axis=1),
-        "taken": taken.sum(axis=1),
-    }
-
-
-def setting_sums(
-    cases: Sequence[Case], bot: str, players: int, seed: int, first: int, games: int
-) -> Sums:
-    """By case (C,): the sum of `gain`; `gain_products` (C, C): block by block, one with another."""
-    gain, _, unfinished = taker_values(cases, bot, players, seed, first, games)
-    return {
-        "blocks": np.array(games, np.int64),
-        "games": np.array(games * len(distinct_rules(cases)), np.int64),
-        "unfinished": np.array(unfinished, np.int64),
-        "gain": gain.sum(axis=1),
         "gain_products": gain @ gain.T,
+        "taken": taken.sum(axis=1),
     }
 
 
@@ -289,25 +275,25 @@ def number_sums(
 ) -> Sums:
     """By variant of a number (N,): what starting with a specialist brings, and whether anybody takes it.
 
-    `gain` and `gain_squared` are of a block's total over seats (in PARTS), `taken` counts games by the
-    variant in which somebody takes it.
+    `gain` is of a block's total over seats (in PARTS), `gain_products` (N, N) are of one variant's with
+    another's, `taken` counts games by the variant in which somebody takes it.
     """
-    rows = []
+    gains, taken = [], []
     unfinished = 0
     for rules in variants:
         gain, _, tallies = worth_values(rules, specialist, bot, players, seed, first, games)
         watched = [SPECIALISTS.index(specialist)] if specialist in rules.specialists else []
         batch = _Watched(seat([bot] * players, rules, seed), first, games, watched=watched)
         tallies = [*tallies, batch.play()]
-        total = gain.sum(axis=1)
-        rows.append([total.sum(), (total**2).sum(), (batch.takers != NOBODY).sum()])
+        gains.append(gain.sum(axis=1))
+        taken.append((batch.takers != NOBODY).sum())
         unfinished += sum(int((~tally.finished).sum()) for tally in tallies)
-    gains, squares, taken = np.array(rows, np.int64).T
+    by_block = np.stack(gains)
     return {
         "blocks": np.array(games, np.int64),
         "games": np.array(games * len(variants) * (players + 2), np.int64),
         "unfinished": np.array(unfinished, np.int64),
-        "gain": gains,
-        "gain_squared": squares,
-        "taken": taken,
+        "gain": by_block.sum(axis=1),
+        "gain_products": by_block @ by_block.T,
+        "taken": np.array(taken, np.int64),
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
 
 from pickosim.engine.rulebook import RAVEN
@@ -20,7 +21,7 @@ from pickosim.studies.stats import (
     share_interval,
     stratified_mean,
 )
-from pickosim.studies.suggest_balance import Finals, Guess, Knob, changed, gains_of, in_order, judge
+from pickosim.studies.suggest_balance import Guess, Knob, changed, in_order, judge, taker_gains
 from pickosim.studies.table_rows import Row, corrected, rates
 
 MISSED = ("turns", "margin", "first_seat")
@@ -95,6 +96,10 @@ SCHEMAS: dict[str, dict[str, Any]] = {
         "take_up_high": pl.Float64,
         "gain_of": pl.String,
         "as_given": pl.Boolean,
+        "difference": pl.Float64,
+        "difference_low": pl.Float64,
+        "difference_high": pl.Float64,
+        **_Tested,
     },
     "suggestion": {
         "rank": pl.Int32,
@@ -107,9 +112,10 @@ SCHEMAS: dict[str, dict[str, Any]] = {
         "difference_low": pl.Float64,
         "difference_high": pl.Float64,
         "chance_best": pl.Float64,
+        "mean_gain": pl.Float64,
+        "take_up": pl.Float64,
         "guess": pl.Float64,
         "games": pl.Int64,
-        "finalist": pl.Boolean,
     },
     "suggestion_gains": {
         "rank": pl.Int32,
@@ -118,6 +124,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
         "specialist": pl.String,
         "games": pl.Int64,
         **_Gain,
+        "take_up": pl.Float64,
     },
 }
 """The columns of every table; `sensitivity` and the suggestions are there if they were asked for.
@@ -126,8 +133,9 @@ worth: `gain` in win share and `worms`, of a seat that starts with the specialis
 it; `games` are those with a starter, each paired with the game of the same dice without. absence:
 `value` is of the game as given, `difference` is that without the specialist minus that. sensitivity:
 by starting tile the gain is that of the first taker, in games in which somebody takes it; by number it
-is that of a starter, as in worth: `gain_of` says which. `take_up`: the share of games in which somebody
-takes the specialist (the raven: in which it pays). suggestion: see `suggest_balance`.
+is that of a starter, as in worth: `gain_of` says which. By number, `difference` is to the gain with the
+number as given, paired by dice. `take_up`: the share of games in which somebody takes the specialist
+(the raven: in which it pays). suggestion: see `suggest_balance`.
 """
 
 
@@ -307,29 +315,46 @@ def absence_rows(all_weighed: Sequence[Weighed]) -> list[Row]:
 # ------------------------------------------------------------------------------------- sensitivity
 
 
-def sensitivity_rows(all_varied: Sequence[Varied]) -> Iterator[Row]:
+def sensitivity_rows(all_varied: Sequence[Varied]) -> list[Row]:
     """Gain and take-up, one option moved at a time."""
-    for varied in all_varied:
-        weighed, taker = varied.weighed, varied.gain_of == FIRST_TAKER
-        given = setting_text(varied.given, varied.option)
-        for number, rules in zip(varied.rows, varied.variants, strict=True):
-            sums, blocks = weighed.sums, int(weighed.sums["blocks"])
-            taken = float(sums["taken"][number])
-            gain = _taker_gain(weighed, number) if taker else _starter_gain(weighed, number)
-            in_play = weighed.specialist in rules.specialists
-            take_up = (taken / blocks, *share_interval([Moments(blocks, taken, taken)]))
-            setting = setting_text(rules, varied.option)
-            yield {
-                **weighed.level,
-                "specialist": weighed.specialist,
-                "option": varied.option,
-                "setting": setting,
-                "games": blocks if taker else blocks * weighed.players,
-                **rates("gain", gain),
-                **rates("take_up", take_up if in_play else (None, None, None)),
-                "gain_of": varied.gain_of,
-                "as_given": setting == given,
-            }
+    return corrected([row for varied in all_varied for row in _varied_rows(varied)])
+
+
+def _varied_rows(varied: Varied) -> Iterator[Row]:
+    weighed, sums, taker = varied.weighed, varied.weighed.sums, varied.gain_of == FIRST_TAKER
+    blocks = int(sums["blocks"])
+    given = setting_text(varied.given, varied.option)
+    settings = [setting_text(rules, varied.option) for rules in varied.variants]
+    for number, rules, setting in zip(varied.rows, varied.variants, settings, strict=True):
+        taken = float(sums["taken"][number])
+        gain = _taker_gain(weighed, number) if taker else _starter_gain(weighed, number)
+        in_play = weighed.specialist in rules.specialists
+        take_up = (taken / blocks, *share_interval([Moments(blocks, taken, taken)]))
+        apart = None if taker else _from_given(weighed, number, varied.rows[settings.index(given)])
+        yield {
+            **weighed.level,
+            "specialist": weighed.specialist,
+            "option": varied.option,
+            "setting": setting,
+            "games": blocks if taker else blocks * weighed.players,
+            **rates("gain", gain),
+            **rates("take_up", take_up if in_play else (None, None, None)),
+            "gain_of": varied.gain_of,
+            "as_given": setting == given,
+            **rates("difference", (apart.mean, *apart.interval()) if apart else (None, None, None)),
+            "p_value": apart.p_value if apart else None,
+        }
+
+
+def _from_given(weighed: Weighed, number: int, given: int) -> Estimate | None:
+    """How far a starter's gain differs from that with the number as given, paired by dice."""
+    if number == given:
+        return None
+    sums, unit = weighed.sums, PARTS * weighed.players
+    gain, products = sums["gain"], sums["gain_products"]
+    squares = products[number, number] - 2 * products[number, given] + products[given, given]
+    total = float(gain[number] - gain[given]) / unit
+    return stratified_mean([Moments(float(sums["blocks"]), total, float(squares) / unit**2)])
 
 
 def setting_text(rules: RuleSet, option: str) -> str:
@@ -347,22 +372,8 @@ def _starter_gain(weighed: Weighed, number: int) -> tuple[float, float, float]:
         Moments(
             float(sums["blocks"]),
             float(sums["gain"][number]) / unit,
-            float(sums["gain_squared"][number]) / unit**2,
+            float(sums["gain_products"][number, number]) / unit**2,
         )
-    )
-
-
-def taker_estimate(weighed: Weighed, number: int) -> Estimate:
-    """What a specialist brings its first taker, over all games: nothing in those without one."""
-    sums = weighed.sums
-    return stratified_mean(
-        [
-            Moments(
-                float(sums["blocks"]),
-                float(sums["gain"][number]) / PARTS,
-                float(sums["gain_squared"][number]) / PARTS**2,
-            )
-        ]
     )
 
 
@@ -376,7 +387,8 @@ def _taker_gain(weighed: Weighed, number: int) -> tuple[float | None, float | No
     blocks, taken = float(sums["blocks"]), float(sums["taken"][number])
     if not taken:
         return None, None, None
-    total, squares = float(sums["gain"][number]) / PARTS, float(sums["gain_squared"][number])
+    total = float(sums["gain"][number]) / PARTS
+    squares = float(sums["gain_products"][number, number])
     mean = total / taken
     residuals = squares / PARTS**2 - 2 * mean * total + mean**2 * taken
     error = stratified_mean([Moments(blocks, 0.0, residuals)]).error * blocks / taken
@@ -390,14 +402,22 @@ def suggestion_rows(
     rules: RuleSet,
     knobs: Sequence[Knob],
     guesses: Sequence[Guess],
+    ranked: Sequence[Weighed],
     levels: Sequence[Weighed],
     specialists: Sequence[str],
 ) -> tuple[list[Row], list[Row]]:
-    """The finalists, the smallest spread first, and what each specialist brings in each of them."""
-    finals: Finals = judge([level.sums for level in levels], len(specialists))
+    """The finalists, and what each specialist brings in each of them: as `levels` say.
+
+    The smallest spread first, as `ranked` says, other games than those that are reported.
+    """
+    finals = judge([level.sums for level in levels], len(specialists))
+    order = in_order(judge([level.sums for level in ranked], len(specialists)))
     rows, gains = [], []
-    for rank, k in enumerate(in_order(finals), start=1):
+    for rank, k in enumerate(order, start=1):
         guess = guesses[k]
+        own = slice(k * len(specialists), (k + 1) * len(specialists))
+        taken = [level.sums["taken"][own] / level.sums["blocks"] for level in levels]
+        found = [taker_gains(level.sums) for level in levels]
         named = {"rank": rank, "setting": _setting_words(rules, knobs, guess)}
         rows.append(
             {
@@ -409,17 +429,17 @@ def suggestion_rows(
                     (finals.difference[k], finals.difference_low[k], finals.difference_high[k]),
                 ),
                 "chance_best": finals.best[k],
+                "mean_gain": float(np.mean([means[own] for means, _ in found])),
+                "take_up": float(np.mean(taken)),
                 "guess": guess.spread,
                 # One game with all of them, and one without each.
                 "games": sum(int(one.sums["blocks"]) for one in levels) * (1 + len(specialists)),
-                "finalist": True,
             }
         )
-        for level in levels:
-            means, covariance = gains_of(level.sums, len(specialists))
-            errors = covariance.diagonal().reshape(means.shape) ** 0.5
+        for level, (means, covariance), shares in zip(levels, found, taken, strict=True):
+            errors = np.sqrt(covariance.diagonal())
             for j, specialist in enumerate(specialists):
-                mean, error = float(means[k, j]), float(errors[k, j])
+                mean, error = float(means[own][j]), float(errors[own][j])
                 gains.append(
                     {
                         **named,
@@ -427,6 +447,7 @@ def suggestion_rows(
                         "specialist": specialist,
                         "games": 2 * int(level.sums["blocks"]),
                         **rates("gain", (mean, *Estimate(mean, error).interval())),
+                        "take_up": float(shares[j]),
                     }
                 )
     return rows, gains

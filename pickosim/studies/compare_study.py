@@ -267,10 +267,10 @@ class Compare:
         means = [f"{side.variant.name} {read(side.measured, 'turns').value:.1f}" for side in sides]
         return f"turns a game: {', '.join(means)}"
 
-    def summary(self, sums: Sequence[Sums]) -> dict[str, Any]:
+    def summary(self, sums: Sequence[Sums], tables: Tables) -> dict[str, Any]:
         """What the tables do not say: what was found, in sentences, and what to keep in mind."""
         settings = self.settings(sums)
-        measures = compare_tables(settings)["measures"]
+        measures = tables["measures"]
         stronger = {setting.base.measured.players: setting.stronger for setting in settings}
         sides = [side.measured for setting in settings for side in setting.sides]
         headline, sentences = findings(measures, self.reference, stronger)

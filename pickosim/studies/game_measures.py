@@ -73,8 +73,8 @@ def bot_wins(bot: str) -> str:
 def block_values(tallies: Sequence[Tally], table: Sequence[str], tiles: int) -> Ints:
     """(V, B): the values of B blocks, each added up over its games; see `value_names`.
 
-    One tally of B games a rotation: in rotation r, seat s is taken by the bot `table[s + r]`. The
-    games are played with `follow_lead`. `tiles` are those of the rules.
+    One tally of B games a rotation: in rotation r, seat s is taken by the bot `table[s + r]`. Lead
+    changes are those of games played with `follow_lead`, otherwise 0. `tiles` are those of the rules.
     """
     wins = [np.rint(PARTS * win_shares(tally)).astype(np.int64) for tally in tallies]
     by_place = np.sum([np.roll(won, turn, axis=1) for turn, won in enumerate(wins)], axis=0)

@@ -123,7 +123,10 @@ def ratio_interval(
     count = sum(group.n for group in groups)
     error = stratified_mean(residuals).error * count / below
     if error == 0 and quotient in (0.0, 1.0):
-        low, high = share_interval([(below, quotient * below, quotient * below)], confidence)
+        # Games of a block are not independent: count the blocks that have any such game. They are at
+        # least this many, by the inequality of Cauchy and Schwarz.
+        blocks = below**2 / sum(group.below2 for group in groups)
+        low, high = share_interval([(blocks, quotient * blocks, quotient * blocks)], confidence)
     else:
         low, high = Estimate(quotient, error).interval(confidence)
     return quotient, max(0.0, low), min(1.0, high)

@@ -8,8 +8,9 @@ specialist moves much: both count. The *spread* of a setting is the standard dev
 between the specialists, as the root of its mean square over the levels of play and table sizes.
 
 First every option is moved alone. From these gains the best combinations are guessed, as if moves did not
-depend on each other. Then the best guesses, the finalists, are played in full with fresh dice: only those
-figures are reported, so luck that helped a setting to be chosen does not count for it.
+depend on each other. Then the best guesses, the finalists, are played in full, twice with fresh dice: the
+first games say in which order they are listed, the second ones are reported. So luck that helped a setting
+to be chosen, or to be listed first, does not count for it.
 """
 
 from __future__ import annotations
@@ -81,17 +82,19 @@ def changes_of(knobs: Sequence[Knob], setting: Setting) -> dict[str, object]:
     }
 
 
-def shrunk(values: Floats, errors: Floats) -> Floats:
+def shrunk(values: Floats, covariance: Floats) -> Floats:
     """(N,): estimates drawn towards their mean by as much of their variance as chance explains.
 
     The best of many noisy figures is too good to be true; this is the remedy of James and Stein (1961),
-    in its empirical Bayes form (Efron and Morris, 1973).
+    in its empirical Bayes form (Efron and Morris, 1973). What estimates have in common, because they
+    share dice, does not set them apart: `covariance` (N, N) of the estimates says how much that is.
     """
-    if len(values) < 3:
+    number = len(values)
+    if number < 3:
         return values
     mean = values.mean()
-    seen = ((values - mean) ** 2).sum() / (len(values) - 1)
-    noise = (errors**2).mean()
+    seen = ((values - mean) ** 2).sum() / (number - 1)
+    noise = (np.trace(covariance) - covariance.sum() / number) / (number - 1)
     kept = max(0.0, 1 - noise / seen) if seen > 0 else 0.0
     return np.asarray(mean + kept * (values - mean))
 
@@ -150,10 +153,12 @@ def _crowded(knobs: Sequence[Knob], setting: Setting) -> bool:
 class Finals:
     """What the finalists came to, the rules as given first.
 
-    spread, low, high (F,); difference, difference_low, difference_high (F,): from the rules as given,
-    paired by dice; best (F,): the chance that a finalist has the smallest spread of all.
+    square (F,): the variance between specialists, what chance adds to it taken off, so that it can be
+    below 0; spread, low, high (F,); difference, difference_low, difference_high (F,): from the rules as
+    given, paired by dice; best (F,): the chance that a finalist has the smallest spread of all.
     """
 
+    square: Floats
     spread: Floats
     low: Floats
     high: Floats
@@ -163,13 +168,12 @@ class Finals:
     best: Floats
 
 
-def gains_of(part: Sums, specialists: int) -> tuple[Floats, Floats]:
-    """Mean gains (F, S) of a level's finalists, and the covariance (F × S, F × S) of these means."""
+def taker_gains(part: Sums) -> tuple[Floats, Floats]:
+    """What first takers gain a game, nothing where there is none: means (C,), and their covariance (C, C)."""
     blocks = float(part["blocks"])
     means = part["gain"] / (PARTS * blocks)
     products = part["gain_products"] / PARTS**2
-    covariance = (products / blocks - np.outer(means, means)) / (blocks - 1)
-    return means.reshape(-1, specialists), covariance
+    return means, (products / blocks - np.outer(means, means)) / max(blocks - 1, 1)
 
 
 def judge(parts: Sequence[Sums], specialists: int) -> Finals:
@@ -190,7 +194,14 @@ def judge(parts: Sequence[Sums], specialists: int) -> Finals:
     differences = np.quantile(drawn - drawn[:, :1], ends, axis=0)
     winners = np.bincount(draws.argmin(axis=1), minlength=len(squares))
     return Finals(
-        spread, low, high, spread - spread[0], differences[0], differences[1], winners / DRAWS
+        square=squares,
+        spread=spread,
+        low=low,
+        high=high,
+        difference=spread - spread[0],
+        difference_low=differences[0],
+        difference_high=differences[1],
+        best=winners / DRAWS,
     )
 
 
@@ -204,7 +215,8 @@ def _variances(parts: Sequence[Sums], specialists: int) -> tuple[Floats, Floats]
     total: Floats = np.zeros(0)
     covariance: Floats = np.zeros((0, 0))
     for part in parts:
-        means, errors = gains_of(part, specialists)
+        gains, errors = taker_gains(part)
+        means = gains.reshape(-1, specialists)
         number = len(means)
         blocks = errors.reshape(number, specialists, number, specialists).transpose(0, 2, 1, 3)
         own = np.array([np.trace(centre @ blocks[f, f]) for f in range(number)])
@@ -223,4 +235,4 @@ def _variances(parts: Sequence[Sums], specialists: int) -> tuple[Floats, Floats]
 
 def in_order(finals: Finals) -> Iterator[int]:
     """The finalists, the smallest spread first."""
-    yield from (int(k) for k in np.argsort(finals.spread, kind="stable"))
+    yield from (int(k) for k in np.argsort(finals.square, kind="stable"))

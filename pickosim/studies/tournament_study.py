@@ -271,7 +271,7 @@ class Tournament:
         leader = max(shares, key=shares.__getitem__)
         return f"leader {leader} {100 * shares[leader]:.1f} %"
 
-    def summary(self, sums: Sequence[Sums]) -> dict[str, Any]:
+    def summary(self, sums: Sequence[Sums], tables: Tables) -> dict[str, Any]:
         """What the tables do not say: how many games, why it stopped, what to keep in mind."""
         blocks = sum(int(part["blocks"]) for part in sums)
         unfinished = sum(int(part["unfinished"]) for part in sums)

@@ -244,7 +244,7 @@ def _by_number(level: str, specialist: str, option: str, rows: Sequence[Row]) ->
     cells = [
         (
             f"{row['setting']}{'°' if row['as_given'] else ' '}",
-            points(row),
+            f"{points(row)}{_mark(row)}",
             _number(row, "take_up", 100),
             f"{row['games']:,}",
         )
@@ -269,6 +269,7 @@ def _suggestion(rows: Sequence[Row]) -> RenderableType:
             f"{100 * row['spread']:.2f}",
             f"{100 * row['spread_low']:.2f} to {100 * row['spread_high']:.2f}",
             f"{100 * row['chance_best']:.0f} %",
+            f"{100 * row['take_up']:.0f} %",
             "\n".join(airy(part) for part in row["setting"].split(", ")),
         )
         for row in rows
@@ -279,6 +280,7 @@ def _suggestion(rows: Sequence[Row]) -> RenderableType:
         ("spread", "right"),
         ("95 % interval", "right"),
         ("best", "right"),
+        ("taken", "right"),
         ("setting", "left"),
     ]
     title = (
