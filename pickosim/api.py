@@ -16,12 +16,12 @@ from pickosim.games.match import Match, check_numbers, seat
 from pickosim.games.trace import Event, trace_game
 from pickosim.pages.html_report import write_report
 from pickosim.rules import RuleSet, load_rules
-from pickosim.runs.amounts import count, numbers, share
+from pickosim.runs.amounts import count, share
 from pickosim.runs.entrants import check_sources, enter
 from pickosim.runs.results import Results, load_results, results_of
 from pickosim.runs.run import Progress, Study, Workers, go_on, start
 from pickosim.runs.run_folder import RunFolder
-from pickosim.runs.schedule import LANE, MOST_TABLES, rotations
+from pickosim.runs.schedule import LANE, MOST_TABLES, rotations, table_sizes
 from pickosim.speed.bench import run_bench
 from pickosim.studies.balance_study import Balance
 from pickosim.studies.compare_study import Compare
@@ -135,6 +135,7 @@ def plan_compare(
     sets: Sequence[str] = (),
     sweeps: Sequence[str] = (),
     reference: str | None = None,
+    about: str | None = None,
     workers: int = 1,
     chunk: int | None = None,
 ) -> Compare:
@@ -142,10 +143,11 @@ def plan_compare(
     return Compare.planned(
         make_variants(variants, sets, sweeps),
         bots,
-        numbers(str(players), "Players") if isinstance(players, str | int) else list(players),
+        table_sizes(players),
         count(games),
         seed,
         reference=reference,
+        about=about,
         workers=workers,
         chunk=chunk,
     )
@@ -169,8 +171,9 @@ def compare(
 
     The seats are filled with `bots`, over and over; `players` are table sizes, as 4 or "2-5". Frames:
     measures, seats, lengths, variants; the manifest's `result` has a `headline` and `sentences`.
-    Differences are to the `reference`, the first variant if none is named. Further options, as on the
-    command line: sets, sweeps, chunk. All else as in `tournament`.
+    Differences are to the `reference`, the first variant if none is named; `about` is the measure that
+    the headline tells. Further options, as on the command line: sets, sweeps, chunk. All else as in
+    `tournament`.
     """
     study = plan_compare(variants, bots, players, games, seed, workers=workers, **options)
     run_folder = None if folder is None else RunFolder(Path(folder))
@@ -198,7 +201,7 @@ def plan_balance(
     return Balance.planned(
         load_rules(rules, sets),
         bots,
-        numbers(str(players), "Players") if isinstance(players, str | int) else list(players),
+        table_sizes(players),
         count(games),
         seed,
         specialists=specialists,
@@ -243,11 +246,14 @@ def balance(
 def plan_experiment(experiment: Experiment, workers: int = 1) -> Study:
     """The study of an experiment as it would be played."""
     arguments = dict(experiment.arguments)
-    if experiment.kind == "compare":
-        return plan_compare(arguments.pop("rules"), workers=workers, **arguments)
-    if experiment.kind == "balance":
-        return plan_balance(workers=workers, **arguments)
-    return plan_tournament(workers=workers, **arguments)
+    try:
+        if experiment.kind == "compare":
+            return plan_compare(arguments.pop("rules"), workers=workers, **arguments)
+        if experiment.kind == "balance":
+            return plan_balance(workers=workers, **arguments)
+        return plan_tournament(workers=workers, **arguments)
+    except PickosimError as error:
+        raise PickosimError(f"{experiment.path}: {error}") from error
 
 
 def experiment(

@@ -458,6 +458,14 @@ def compare(
             show_default="the first",
         ),
     ] = None,
+    about: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MEASURE",
+            help="What you ask about, as first_seat, skill or margin: the headline tells it.",
+            show_default="what differs first, mostly the length of games",
+        ),
+    ] = None,
     seed: Seed = 0,
     workers: WorkerNumber = CORES,
     backend: Backend = None,
@@ -489,6 +497,7 @@ def compare(
             sets=sets or [],
             sweeps=sweep or [],
             reference=reference,
+            about=about,
             workers=workers,
         )
     _play(study, workers, cluster, out, formats, form)

@@ -27,9 +27,16 @@ from pickosim.runs.run import Progress, RunStoppedError
 from pickosim.runs.schedule import lane, rotations
 from pickosim.studies.compare_findings import findings
 from pickosim.studies.compare_study import Compare, seatings
-from pickosim.studies.compare_tables import MEASURES, SCHEMAS, quantile_interval
+from pickosim.studies.compare_tables import (
+    MEASURES,
+    SCHEMAS,
+    _apart_interval,
+    length_counts,
+    quantile_interval,
+)
 from pickosim.studies.sentences import listed, plus_minus
-from pickosim.words.compare_words import compare_words, drawn
+from pickosim.words.compare_words import compare_words
+from pickosim.words.intervals import drawn
 
 BOTS = ["random", "eager"]
 VARIANTS = ["classic", "french", "extrawurm"]
@@ -223,16 +230,13 @@ def test_variants_that_are_the_same_differ_by_nothing():
     same = pickosim.compare(["classic", "classic", rules], BOTS, 3, 300, sets=["dice=8"])
     assert same.variants["variant"].to_list() == ["classic", "classic#2", "classic#3"]
     assert same.variants["differs"].to_list() == ["", "", ""]
-    others = same.measures.filter(
-        pl.col("variant") != "classic", ~pl.col("measure").is_in(PERCENTILES)
-    )
+    others = same.measures.filter(pl.col("variant") != "classic")
     for column in ("difference", "difference_low", "difference_high"):
         assert set(others[column]) == {0.0}
         seats = same.seats.filter(pl.col("variant") != "classic")
         assert set(seats[column]) == {0.0}
-    assert set(others["p_value"]) == set(others["p_adjusted"]) == {1.0}
-    percentiles = same.measures.filter(pl.col("measure").is_in(PERCENTILES))
-    assert set(percentiles["difference"]) == {0.0, None}
+    tested = others.filter(~pl.col("measure").is_in(PERCENTILES))
+    assert set(tested["p_value"]) == set(tested["p_adjusted"]) == {1.0}
     assert same.manifest["result"]["headline"].startswith(
         "No difference beyond chance between classic and classic#2 and classic#3 in turns a game"
     )
@@ -272,6 +276,41 @@ def test_a_share_that_never_differed_is_not_called_certain():
     assert (row["value"], row["difference"], row["p_value"]) == (1.0, 0.0, 1.0)
     assert row["difference_low"] == pytest.approx(-bound)
     assert row["difference_high"] == pytest.approx(bound)
+
+
+def test_the_difference_of_two_quantiles_is_paired_and_covers_the_truth():
+    """Games that share most of their length: the truth is covered, by intervals a third as wide as unpaired."""
+    rng = np.random.default_rng(4)
+    covered, width, unpaired = 0, 0.0, 0.0
+    for _ in range(200):
+        common = rng.gamma(9, 10, 3200)
+        own = (common + rng.normal(6.5, 3, 3200)).clip(0).astype(np.uint32)
+        base = common.astype(np.uint32)
+        counts = [length_counts([of], 0) for of in (own, base)]
+        low, high = _apart_interval(*counts, 0.5, 3200)
+        covered += low <= 6.5 <= high
+        width += high - low
+        sides = [quantile_interval(np.bincount(of), 0.5, 3200) for of in (own, base)]
+        unpaired += (sides[0][1] - sides[1][0]) - (sides[0][0] - sides[1][1])
+    assert covered / 200 > 0.9
+    assert width < unpaired / 3
+
+
+def test_the_headline_answers_what_is_asked():
+    found = pickosim.compare(["classic", "french"], ["eager"], "2,3", 4000, about="first_seat")
+    headline, first, *_ = (
+        found.manifest["result"]["headline"],
+        *found.manifest["result"]["sentences"],
+    )
+    assert headline.startswith("Compared with an even share, the first seat wins (points) +")
+    for variant in ("classic", "french"):
+        row = row_of(found, 2, variant, "first_seat")
+        assert f"{100 * row['value']:+.1f} ± " in headline
+        assert f"players in {variant}" in headline
+    assert "beyond chance" in headline
+    assert first.startswith(("Against classic, the first seat wins", "No difference", "Against"))
+    with pytest.raises(PickosimError, match=r'A headline is about turns, .*did you mean "margin"'):
+        pickosim.compare(["classic", "french"], ["eager"], about="margn")
 
 
 def test_a_quantile_lies_in_its_interval_as_often_as_said():
@@ -407,7 +446,7 @@ def test_a_run_whose_rules_have_changed_is_not_gone_on_with(tmp_path):
         ({"bots": []}, "Somebody must play"),
         ({"bots": "eager"}, 'Bots are given as a list, as in ["eager"].'),
         ({"bots": ["eger"]}, 'There is no bot named "eger"; did you mean "eager"?'),
-        ({"players": "1-2"}, "classic: 2 to 7 players can play, not 1."),
+        ({"players": "1-2"}, "2 to 7 players can play, not 1."),
         ({"players": "many"}, 'Players are given like 4, 2-5 or 2,4,7, not "many".'),
         (
             {"variants": ["classic", "extrawurm"], "sweeps": ["specialists.apple={seat = 3}"]},

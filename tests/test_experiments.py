@@ -75,7 +75,13 @@ def test_a_mistake_in_a_file_gets_line_key_and_remedy(tmp_path, capsys, line):
         ('report = ["standings"]', 'report = ["standing"]', "line 6: a tournament has no table"),
         ("seed = 3", 'seed = "3"', "line 5: seed cannot be '3'; write a whole number"),
         ("seed = 3", "sweeps = []", 'line 5: there is no key "sweeps"'),
-        ('"1k"', '"many"', 'like 20000, 250k or 1M, not "many"'),
+        ('"1k"', '"many"', "line 4: games: Games are given as a number like 20000, 250k or 1M"),
+        ('"eager", "random"', '"eagr", "random"', "line 3: bots: There is no bot named"),
+        ('"eager", "random"', '"eager"', "wrong.toml: A table of 2 needs 2 bots"),
+        ("seed = 3", 'sets = ["dicee=7"]', "line 5: sets: "),
+        ("seed = 3", 'rules = "clasic"', "line 5: rules: "),
+        ("seed = 3", 'precision = "3"', "line 5: precision: A precision is a share"),
+        ("seed = 3", 'sprt = "much"', "line 5: sprt: "),
     ],
 )
 def test_other_mistakes(tmp_path, old, new, said):

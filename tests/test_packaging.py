@@ -41,7 +41,7 @@ LAYERS = {
     "compare_tables compare_findings compare_study balance_sums suggest_balance balance_tables "
     "balance_findings balance_study kinds experiments",
     "speed": "warm baseline bench",
-    "words": "layout story tournament_words compare_words balance_words result_words bench_words odds_words",
+    "words": "layout intervals story tournament_words compare_words balance_words result_words bench_words odds_words",
     "pages": "html_tables charts report_content html_report",
     "authors": "conformance authoring",
     " ": "api __init__ cli",

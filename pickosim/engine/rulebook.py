@@ -68,11 +68,16 @@ Rulebook = Any
 """A record of BOOK. (Kernels read its fields as attributes, which no static type describes.)"""
 
 
+def check_players(players: int) -> None:
+    """Refuse a table that no rules are for."""
+    if not 2 <= players <= MOST_PLAYERS:
+        raise RulesError(f"2 to {MOST_PLAYERS} players can play, not {players}.")
+
+
 @cache
 def rulebook(rules: RuleSet, players: int) -> Books:
     """The numbers of `rules` at a table of `players`, which the rules must allow."""
-    if not 2 <= players <= MOST_PLAYERS:
-        raise RulesError(f"2 to {MOST_PLAYERS} players can play, not {players}.")
+    check_players(players)
     books = np.zeros(1, BOOK)
     book = books[0]
     values = sorted(rules.tiles)

@@ -11,8 +11,10 @@ from itertools import combinations, pairwise
 from math import ceil, comb
 from random import Random
 
+from pickosim.engine.rulebook import check_players
 from pickosim.errors import PickosimError, suggest
 from pickosim.games.match import LAST_GAME
+from pickosim.runs.amounts import numbers
 
 Matchup = tuple[str, ...]
 """The bots of one table, by name."""
@@ -71,6 +73,14 @@ def _sample(bots: Sequence[str], size: int, wanted: int, chance: Random) -> list
         dealt, deck = deck[:size], deck[size:]
         found[tuple(sorted(dealt, key=place.__getitem__))] = None
     return sorted(found, key=lambda chosen: [place[bot] for bot in chosen])
+
+
+def table_sizes(players: int | str | Sequence[int]) -> list[int]:
+    """Numbers of players at a table, as 4, "2-5" or [2, 4]."""
+    sizes = numbers(str(players), "Players") if isinstance(players, str | int) else list(players)
+    for size in sizes:
+        check_players(size)
+    return sizes
 
 
 def rotations(matchup: Matchup) -> list[Matchup]:

@@ -43,7 +43,7 @@ def _added(a: NDArray[np.int64] | None, b: NDArray[np.int64] | None) -> NDArray[
 def packed(sums: Sums, header: Mapping[str, Any]) -> bytes:
     """A shard: one line that says what it is and how it must add up, then the arrays."""
     buffer = BytesIO()
-    np.savez(buffer, allow_pickle=False, **sums)
+    np.savez_compressed(buffer, allow_pickle=False, **sums)  # histograms are mostly zeros
     body = buffer.getvalue()
     line = json.dumps({**header, "sha256": sha256(body).hexdigest()}, sort_keys=True)
     return line.encode() + b"\n" + body

@@ -188,7 +188,7 @@ class Balance:
             rules=rules,
             entrants=entrants,
             players=tuple(players),
-            specialists=_chosen(rules, specialists),
+            specialists=chosen(rules, specialists),
             games=games,
             seed=seed,
             precision=precision,
@@ -574,7 +574,7 @@ def _blocks(sums: Sums) -> int:
     return int(sums["blocks"]) if sums else 0
 
 
-def _chosen(rules: RuleSet, wanted: Sequence[str] | None) -> tuple[str, ...]:
+def chosen(rules: RuleSet, wanted: Sequence[str] | None) -> tuple[str, ...]:
     """The specialists asked for, or all of the rules; in the order of the rules page."""
     if wanted is None:
         if not rules.specialists:

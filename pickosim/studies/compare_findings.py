@@ -7,9 +7,12 @@ from math import ceil, floor, isfinite, log10
 from typing import NamedTuple
 
 import polars as pl
+from scipy.stats import norm
 
+from pickosim.errors import PickosimError, suggest
 from pickosim.studies.sentences import is_beyond_chance, listed, plus_minus
-from pickosim.studies.table_rows import Row
+from pickosim.studies.stats import CONFIDENCE, Estimate
+from pickosim.studies.table_rows import Row, corrected
 
 MOST_TOLD = 8
 """Variants that are told of one by one; of more, only how many differ and which differ most."""
@@ -36,6 +39,8 @@ class Told(NamedTuple):
     scale: float = 1.0
     more: str = "more"
     less: str = "less"
+    level: str = ""
+    """As in: … 29.3 turns in classic."""
 
     def direction(self, difference: float) -> str:
         """The word for a difference to that side."""
@@ -46,24 +51,44 @@ def told_measures(stronger: Sequence[str]) -> list[Told]:
     """What sentences are about, the most important first; all else stands in the table."""
     bot = stronger[0] if len(set(stronger)) == 1 else "the stronger bot"
     skill = Told("skill", f"what {bot} wins", f"{bot} wins", "of a fair share")
+    first_seat = Told(
+        "first_seat", "what the first seat wins", "the first seat wins", "points", 100
+    )
     return [
         Told("turns", "turns a game", "a game takes", "turns"),
-        Told("first_seat", "what the first seat wins", "the first seat wins", "points", 100),
+        first_seat._replace(level="compared with an even share, the first seat wins"),
         *([skill] if stronger else []),
         Told("margin", "the winner's margin", "the winner leads by", "worms"),
         Told("lead_changes", "lead changes", "the lead changes", "times a game"),
-        Told("ties", "ties", "ties are", "points", 100, "more frequent", "rarer"),
+        Told("ties", "ties", "ties are", "points", 100, "more frequent", "rarer")._replace(
+            level="games with a shared first place are", unit="% of all"
+        ),
     ]
 
 
+def check_about(about: str | None) -> None:
+    """Refuse a measure that headlines cannot be about."""
+    known = [one.measure for one in told_measures(["a bot"])]
+    if about is not None and about not in known:
+        raise PickosimError(
+            f'A headline is about {", ".join(known[:-1])} or {known[-1]}, not about "{about}"'
+            f"{suggest(about, known) or '.'}"
+        )
+
+
 def findings(
-    measures: pl.DataFrame, reference: str, stronger: Mapping[int, str | None]
+    measures: pl.DataFrame,
+    reference: str,
+    stronger: Mapping[int, str | None],
+    about: str | None = None,
 ) -> tuple[str, list[str]]:
     """A headline and sentences, from the table of measures.
 
-    `stronger`: by number of players, the bot that the measure `skill` is about.
+    `stronger`: by number of players, the bot that the measure `skill` is about. `about`: the measure
+    that is asked about; then the headline says what it comes to, in every variant.
     """
     told = told_measures([bot for bot in stronger.values() if bot])
+    told.sort(key=lambda one: one.measure != about)
     rows: dict[tuple[str, str], list[Row]] = {}
     for row in measures.filter(pl.col("p_value").is_not_null()).iter_rows(named=True):
         rows.setdefault((row["variant"], row["measure"]), []).append(row)
@@ -74,7 +99,10 @@ def findings(
         ]
     else:
         sentences = [_overview(one, variants, rows) for one in told]
-    return _headline(variants, reference, told, rows), sentences
+    headline = _headline(variants, reference, told, rows)
+    if told[0].measure != about:
+        return headline, sentences
+    return _levels(told[0], measures), [headline, *sentences]
 
 
 # ------------------------------------------------------------------------------- variant by variant
@@ -166,6 +194,44 @@ def _headline(variants: Sequence[str], reference: str, told: Sequence[Told], row
         f"No difference beyond chance between {reference} and {_some(variants)} in "
         f"{', '.join(one.noun for one in told[:-1])} or {told[-1].noun}."
     )
+
+
+def _levels(one: Told, measures: pl.DataFrame) -> str:
+    """What a measure comes to, variant by variant; of the first seat, whether that is anything at all."""
+    found = measures.filter(pl.col("measure") == one.measure).to_dicts()
+    sign = "+" if one.measure == "first_seat" else ""
+    said = []
+    for variant in dict.fromkeys(row["variant"] for row in found):
+        sizes = [
+            f"{plus_minus(one.scale * row['value'], one.scale * _half(row), sign)} with {row['players']}"
+            for row in found
+            if row["variant"] == variant
+        ]
+        said.append(f"{listed(sizes)} players in {variant}")
+    text = f"{one.level or one.subject} ({one.unit}) {'; '.join(said)}"
+    if one.measure == "first_seat":
+        text += f": {_beyond_even(found)}"
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _beyond_even(found: Sequence[Row]) -> str:
+    """Where the first seat's share is not even, beyond chance, corrected for all of them."""
+    width = float(norm.ppf(0.5 + CONFIDENCE / 2))
+    tested = [
+        row | {"p_value": Estimate(row["value"], _half(row) / width).p_value} for row in found
+    ]
+    even = [row for row in corrected(tested) if not is_beyond_chance(row)]
+    if not even:
+        return "all beyond chance" if len(found) > 1 else "beyond chance"
+    if len(even) == len(found):
+        return "none of it beyond chance"
+    places = [f"{row['variant']} with {row['players']}" for row in even]
+    return f"beyond chance but for {listed(places)}"
+
+
+def _half(row: Row) -> float:
+    """Half the interval of a value."""
+    return float(row["value_high"] - row["value_low"]) / 2
 
 
 def _some(variants: Sequence[str]) -> str:

@@ -19,8 +19,8 @@ from pickosim.runs.entrants import Entrant, check_sources, engine_digest, enter,
 from pickosim.runs.run import Tables
 from pickosim.runs.schedule import Matchup, blocks_for, chunks, lane, rotations
 from pickosim.runs.sums import Sums, add
-from pickosim.studies.compare_findings import findings
-from pickosim.studies.compare_tables import Setting, compare_tables, setting_of
+from pickosim.studies.compare_findings import check_about, findings
+from pickosim.studies.compare_tables import Setting, compare_tables, length_counts, setting_of
 from pickosim.studies.game_measures import Ints, block_values, products, read, total
 from pickosim.studies.sentences import BEYOND_CHANCE, about_few_blocks, listed
 from pickosim.studies.tournament_study import PIECE
@@ -75,8 +75,8 @@ class CompareChunk:
                     "totals": values.sum(axis=1),
                     "products": products(values, values),
                     "crossed": products(values, base),
-                    "turns": np.bincount(np.concatenate([tally.turns for tally in tallies])),
-                    "rolls": np.bincount(np.concatenate([tally.rolls for tally in tallies])),
+                    "turns": length_counts([tally.turns for tally in tallies], first),
+                    "rolls": length_counts([tally.rolls for tally in tallies], first),
                 }
             )
         return sums | {name: _stacked([part[name] for part in found]) for name in found[0]}
@@ -94,10 +94,10 @@ class CompareChunk:
 
 def _stacked(arrays: Sequence[Ints]) -> Ints:
     """One below the other; a histogram that ends earlier is filled up with 0."""
-    longest = max(len(array) for array in arrays)
+    longest = max(array.shape[-1] for array in arrays)
     return np.stack(
         [
-            np.pad(array, [(0, longest - len(array)), *[(0, 0)] * (array.ndim - 1)])
+            np.pad(array, [*[(0, 0)] * (array.ndim - 1), (0, longest - array.shape[-1])])
             for array in arrays
         ]
     )
@@ -125,6 +125,8 @@ class Compare:
     players: tuple[int, ...]
     games: int
     seed: int = 0
+    about: str | None = None
+    """The measure that is asked about: the headline says what it comes to."""
     chunk: int = 1
 
     @classmethod
@@ -137,6 +139,7 @@ class Compare:
         seed: int,
         *,
         reference: str | None = None,
+        about: str | None = None,
         workers: int = 1,
         chunk: int | None = None,
     ) -> Compare:
@@ -147,6 +150,7 @@ class Compare:
             raise PickosimError(
                 "A comparison needs two variants at least; name more rules, or sweep an option."
             )
+        check_about(about)
         specs = tuple(one for spec in bots for one in expand(spec))
         if not specs:
             raise PickosimError("Somebody must play: name one bot at least.")
@@ -158,6 +162,7 @@ class Compare:
             players=tuple(players),
             games=games,
             seed=seed,
+            about=about,
         )
         for table in study.tables_played:
             for variant in variants:
@@ -185,6 +190,7 @@ class Compare:
             "reference": self.reference,
             "seed": self.seed,
             "games": self.games,
+            "about": self.about,
             "players": list(self.players),
             "strategies": [asdict(entrant) for entrant in self.entrants],
             "bots": [number[bot] for bot in self.bots],
@@ -205,6 +211,7 @@ class Compare:
             players=tuple(plan["players"]),
             games=plan["games"],
             seed=plan["seed"],
+            about=plan["about"],
             chunk=plan["chunk"],
         )
 
@@ -273,7 +280,7 @@ class Compare:
         measures = tables["measures"]
         stronger = {setting.base.measured.players: setting.stronger for setting in settings}
         sides = [side.measured for setting in settings for side in setting.sides]
-        headline, sentences = findings(measures, self.reference, stronger)
+        headline, sentences = findings(measures, self.reference, stronger, self.about)
         return {
             "games": sum(side.games for side in sides),
             "unfinished": sum(total(side, "unfinished") for side in sides),

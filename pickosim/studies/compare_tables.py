@@ -6,7 +6,9 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from scipy.stats import binom
 
 from pickosim.runs.sums import Sums
@@ -31,6 +33,12 @@ from pickosim.studies.table_rows import Row, corrected, rates
 from pickosim.studies.variants import Variant, what_differs
 
 PERCENTILES = (5, 50, 95)
+
+LENGTH_GROUPS = 32
+"""Groups that blocks are dealt to, to tell how sure a difference of percentiles is."""
+
+DRAWS = 2000
+"""Of the bootstrap."""
 
 MEASURES = (
     "turns",
@@ -99,8 +107,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 """The columns of every table. What is about a difference is null for the reference.
 
 Differences are to the reference, paired by dice. Percentiles are whole numbers, so that theirs have no
-p value; their intervals are not paired, and wider than they need be. Bounds that so few games cannot
-tell are null.
+p value. Bounds that so few games cannot tell are null.
 """
 
 
@@ -112,9 +119,9 @@ class Side(NamedTuple):
     crossed: Ints
     """(V, V)"""
     turns: Ints
-    """(T,): games by number of turns."""
+    """(LENGTH_GROUPS, T): games by number of turns; see `length_counts`."""
     rolls: Ints
-    """(R,): games by number of rolls."""
+    """(LENGTH_GROUPS, R): games by number of rolls."""
 
 
 class Setting(NamedTuple):
@@ -209,7 +216,7 @@ def _seats(setting: Setting) -> Iterator[Row]:
 
 def _lengths(setting: Setting) -> Iterator[Row]:
     for side in setting.sides:
-        for turns, games in enumerate(side.turns):
+        for turns, games in enumerate(side.turns.sum(axis=0)):
             if games:
                 yield {**_common(side), "turns": turns, "games": int(games)}
 
@@ -256,35 +263,57 @@ def _differs(
 # ---------------------------------------------------------------------------------------- percentiles
 
 
-def _percentile(setting: Setting, side: Side, measure: str) -> Row:
-    """A percentile of turns or rolls, and how far it differs from the reference's.
+def length_counts(lengths: Sequence[NDArray[np.unsignedinteger[Any]]], first: int) -> Ints:
+    """(LENGTH_GROUPS, T): games by length, from one array a seating of the blocks from `first` on.
 
-    Both intervals hold at once if each misses in half as many cases (Bonferroni); so does then the
-    interval of the difference. No use is made of the dice that both share.
+    Blocks are dealt to groups by their number. So a group has the same dice in all variants, and how
+    far groups differ tells how sure the difference of two percentiles is.
     """
+    longest = 1 + int(max(of.max() for of in lengths))
+    group = (first + np.arange(len(lengths[0]))) % LENGTH_GROUPS
+    places = np.concatenate([group * longest + of for of in lengths])
+    counts = np.bincount(places, minlength=LENGTH_GROUPS * longest)
+    return counts.reshape(LENGTH_GROUPS, longest)
+
+
+def _percentile(setting: Setting, side: Side, measure: str) -> Row:
+    """A percentile of turns or rolls, and how far it differs from the reference's."""
     name, _, percent = measure.partition("_p")
     blocks, quantile = side.measured.blocks, int(percent) / 100
     own, base = (getattr(of, name) for of in (side, setting.base))
-    value = histogram_quantile(own, quantile)
-    columns = rates("value", (value, *quantile_interval(own, quantile, blocks)))
-    nothing = {"p_value": None}
-    if side is setting.base:
-        return columns | rates("difference", (None, None, None)) | nothing
-    sure = 1 - (1 - CONFIDENCE) / 2
-    low, high = quantile_interval(own, quantile, blocks, sure)
-    base_low, base_high = quantile_interval(base, quantile, blocks, sure)
-    return (
-        columns
-        | rates(
-            "difference",
-            (
-                value - histogram_quantile(base, quantile),
-                None if low is None or base_high is None else low - base_high,
-                None if high is None or base_low is None else high - base_low,
-            ),
-        )
-        | nothing
-    )
+    value = histogram_quantile(own.sum(axis=0), quantile)
+    apart: tuple[float | None, ...] = (None, None, None)
+    if side is not setting.base:
+        difference = value - histogram_quantile(base.sum(axis=0), quantile)
+        apart = (difference, *_apart_interval(own, base, quantile, blocks))
+    return {
+        **rates("value", (value, *quantile_interval(own.sum(axis=0), quantile, blocks))),
+        **rates("difference", apart),
+        "p_value": None,
+    }
+
+
+def _apart_interval(
+    own: Ints, base: Ints, quantile: float, blocks: int
+) -> tuple[float | None, float | None]:
+    """Interval for the difference of two quantiles, paired by dice; None if blocks are too few.
+
+    By the bootstrap (Efron 1979): groups of blocks are drawn again and again, the same for both.
+    """
+    if blocks < 2 * LENGTH_GROUPS:
+        return None, None
+    equal = np.full(LENGTH_GROUPS, 1 / LENGTH_GROUPS)
+    drawn = np.random.default_rng(0).multinomial(LENGTH_GROUPS, equal, DRAWS).astype(np.float64)
+    apart = _quantiles(drawn @ own, quantile) - _quantiles(drawn @ base, quantile)
+    miss = (1 - CONFIDENCE) / 2
+    low, high = np.quantile(apart, [miss, 1 - miss], method="inverted_cdf")
+    return float(low), float(high)
+
+
+def _quantiles(counts: NDArray[np.float64], quantile: float) -> Ints:
+    """(D,): the quantile of each of the histograms (D, T); as `histogram_quantile` has it."""
+    below = np.cumsum(counts, axis=1)
+    return np.asarray((below >= quantile * below[:, -1:]).argmax(axis=1))
 
 
 def quantile_interval(

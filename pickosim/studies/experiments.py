@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -12,9 +12,17 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pickosim.errors import PickosimError, suggest
+from pickosim.rules import load_rules
+from pickosim.runs.amounts import count, share
+from pickosim.runs.entrants import enter
+from pickosim.runs.schedule import table_sizes
+from pickosim.studies.balance_study import chosen
 from pickosim.studies.balance_tables import SCHEMAS as BALANCE_TABLES
+from pickosim.studies.compare_findings import check_about
 from pickosim.studies.compare_tables import SCHEMAS as COMPARE_TABLES
+from pickosim.studies.sprt import parse as parse_sprt
 from pickosim.studies.tournament_tables import SCHEMAS as TOURNAMENT_TABLES
+from pickosim.studies.variants import make_variants
 
 
 class _Keys(BaseModel):
@@ -46,6 +54,7 @@ class _Compare(_Keys):
     players: int | str | list[int] = 2
     sweeps: list[str] = []
     reference: str | None = None
+    about: str | None = None
 
 
 class _Balance(_Keys):
@@ -76,6 +85,7 @@ _REMEDIES = {
     "precision": 'write a share, as precision = "0.2%"',
     "sprt": 'write two shares, as sprt = "0,1%"',
     "specialists": 'write a list, as specialists = ["apple"]',
+    "about": 'write a measure, as about = "first_seat"',
 }
 
 
@@ -115,6 +125,12 @@ def load_experiment(path: Path, games: str | int | None = None) -> Experiment:
         read = model(**keys)
     except ValidationError as error:
         raise PickosimError(f"{path}, {_explained(error, text, model)}") from error
+    for key, check in _checks(read).items():
+        if key in keys:
+            try:
+                check()
+            except PickosimError as error:
+                raise PickosimError(f"{path}, {_line(text, key)}{key}: {error}") from error
     for name in read.report:
         if name not in tables:
             known = ", ".join(tables)
@@ -126,6 +142,35 @@ def load_experiment(path: Path, games: str | int | None = None) -> Experiment:
     if games is not None:
         arguments["games"] = games
     return Experiment(path, read.question, read.study, arguments, tuple(read.report))
+
+
+def _checks(read: _Keys) -> dict[str, Callable[[], object]]:
+    """Of keys that can be wrong by themselves: what refuses them, before anything is played."""
+    checks: dict[str, Callable[[], object]] = {
+        "games": lambda: count(read.games),
+        "bots": lambda: enter(read.bots),
+    }
+    match read:
+        case _Tournament():
+            rules, one = [read.rules], read
+            checks["sprt"] = lambda: parse_sprt(one.sprt or "")
+        case _Compare():
+            rules, compared = read.rules, read
+            checks["players"] = lambda: table_sizes(compared.players)
+            checks["sweeps"] = lambda: make_variants(rules, read.sets, compared.sweeps)
+            checks["about"] = lambda: check_about(compared.about)
+        case _Balance():
+            rules, weighed = [read.rules], read
+            checks["players"] = lambda: table_sizes(weighed.players)
+            checks["specialists"] = lambda: chosen(load_rules(rules[0]), weighed.specialists)
+        case _:
+            return checks
+    checks["rules"] = lambda: [load_rules(one) for one in rules]
+    checks["sets"] = lambda: [load_rules(one, read.sets) for one in rules]
+    precision = getattr(read, "precision", None)
+    checks["precision"] = lambda: share(precision, "A precision") if precision else None
+    # Rules first: what else is wrong may be so because of them.
+    return dict(sorted(checks.items(), key=lambda check: check[0] not in ("rules", "sets")))
 
 
 def _text_of(path: Path) -> str:

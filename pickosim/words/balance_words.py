@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rich.console import Console, ConsoleOptions, RenderResult
-from rich.measure import Measurement
 from rich.text import Text
 
 from pickosim.studies.balance_findings import level_words, points
 from pickosim.studies.balance_tables import FIRST_TAKER
 from pickosim.studies.sentences import is_beyond_chance, plus_minus
 from pickosim.studies.table_rows import Row
-from pickosim.words.compare_words import NARROWEST, WIDEST, drawn
+from pickosim.words.intervals import Drawn, Ends
 from pickosim.words.layout import airy, grid
 
 if TYPE_CHECKING:
@@ -22,12 +19,6 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from pickosim.runs.results import Results
-
-GAP = 2
-"""Between two columns of a table."""
-
-Ends = tuple[float, float, float]
-"""A value and its interval."""
 
 
 def balance_words(results: Results) -> Iterator[RenderableType]:
@@ -66,42 +57,6 @@ def _levels(table: pl.DataFrame) -> Iterator[tuple[str, list[Row]]]:
     for row in table.iter_rows(named=True):
         found.setdefault(level_words(row), []).append(row)
     yield from found.items()
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """A table of which one column is a drawing of intervals on a common scale; `│` marks zero."""
-
-    title: str
-    columns: Sequence[tuple[str, str]]
-    rows: Sequence[Sequence[str]]
-    """Cells left and right of the drawing, which comes before column number `at`."""
-    at: int
-    intervals: Sequence[Ends | None]
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        widths = [
-            max(map(len, column))
-            for column in zip([heading for heading, _ in self.columns], *self.rows, strict=True)
-        ]
-        taken = sum(widths) + GAP * len(widths)
-        width = max(NARROWEST, min(WIDEST, options.max_width - taken))
-        ends = [end for interval in self.intervals if interval for end in interval[1:]]
-        low, high = min([0.0, *ends]), max([0.0, *ends])
-        at = self.at
-        cells = [
-            (
-                *row[:at],
-                "" if interval is None else drawn(*interval, low, high, width),
-                *row[at:],
-            )
-            for row, interval in zip(self.rows, self.intervals, strict=True)
-        ]
-        columns = [*self.columns[:at], ("95 % interval", "left"), *self.columns[at:]]
-        yield grid(self.title, columns, cells)
-
-    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        return Measurement(options.max_width, options.max_width)
 
 
 def _ends(row: Row, name: str) -> Ends | None:

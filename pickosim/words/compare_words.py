@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
@@ -16,6 +15,7 @@ from rich.text import Text
 from pickosim.studies.compare_findings import short
 from pickosim.studies.sentences import is_beyond_chance, plus_minus
 from pickosim.studies.table_rows import Row
+from pickosim.words.intervals import Drawn, Ends
 from pickosim.words.layout import grid
 
 if TYPE_CHECKING:
@@ -62,9 +62,6 @@ DRAWN = (
 
 LONGEST_NAME = 34
 """Of a variant, beside a drawing: longer names are broken."""
-
-WIDEST, NARROWEST = 41, 15
-"""Characters of a drawing."""
 
 
 def compare_words(results: Results) -> Iterator[RenderableType]:
@@ -202,76 +199,36 @@ def _drawings(
             who = stronger[0] if len(stronger) == 1 else "the stronger bot"
             yield Text()
             title = f"{line.label.format(stronger=who)}, difference from {short(reference)}"
-            yield Forest(title, line.scale, rows)
+            yield _forest(title, line.scale, rows)
 
 
-@dataclass(frozen=True)
-class Forest:
-    """Differences, one a line, with their intervals drawn where they lie; │ marks no difference."""
-
-    title: str
-    scale: float
-    rows: Sequence[Row]
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        many = len({row["players"] for row in self.rows}) > 1
-        names = [_wrapped(row["variant"], LONGEST_NAME) for row in self.rows]
-        numbers = [self._number(row) for row in self.rows]
-        taken = max(len(part) for name in names for part in name.split("\n"))
-        taken += max(map(len, numbers)) + (9 if many else 0) + 4
-        width = max(NARROWEST, min(WIDEST, options.max_width - taken))
-        ends = [row[name] for row in self.rows for name in ("difference_low", "difference_high")]
-        low, high = min(0.0, *ends), max(0.0, *ends)
-        cells = [
-            (
-                name,
-                *([row["players"]] if many else []),
-                number,
-                drawn(*_interval(row), low, high, width),
-            )
-            for row, name, number in zip(self.rows, names, numbers, strict=True)
-        ]
-        headings = [
-            ("variant", "left"),
-            *([("players", "right")] if many else []),
-            ("difference ", "right"),
-            ("95 % interval", "left"),
-        ]
-        yield grid(self.title, headings, cells)
-
-    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        return Measurement(options.max_width, options.max_width)
-
-    def _number(self, row: Row) -> str:
-        value, low, high = (self.scale * end for end in _interval(row))
-        beyond = "*" if is_beyond_chance(row) else " "
-        return f"{plus_minus(value, (high - low) / 2, sign='+')}{beyond}"
+def _forest(title: str, scale: float, rows: Sequence[Row]) -> Drawn:
+    """Differences, one a line, with their intervals drawn where they lie."""
+    many = len({row["players"] for row in rows}) > 1
+    cells = [
+        (
+            _wrapped(row["variant"], LONGEST_NAME),
+            *([f"{row['players']}"] if many else []),
+            _number(row, scale),
+        )
+        for row in rows
+    ]
+    columns = [
+        ("variant", "left"),
+        *([("players", "right")] if many else []),
+        ("difference ", "right"),
+    ]
+    return Drawn(title, columns, cells, len(columns), [_interval(row) for row in rows])
 
 
-def _interval(row: Row) -> tuple[float, float, float]:
+def _number(row: Row, scale: float) -> str:
+    value, low, high = (scale * end for end in _interval(row))
+    beyond = "*" if is_beyond_chance(row) else " "
+    return f"{plus_minus(value, (high - low) / 2, sign='+')}{beyond}"
+
+
+def _interval(row: Row) -> Ends:
     return row["difference"], row["difference_low"], row["difference_high"]
-
-
-def drawn(
-    value: float, value_low: float, value_high: float, low: float, high: float, width: int
-) -> str:
-    """An interval as text on a scale from low to high: ─ from end to end, ● the value, │ zero.
-
-    Nothing is drawn on a scale without end, as a single block gives it.
-    """
-    span = high - low or 1.0
-    if not isfinite(span):
-        return ""
-
-    def place(of: float) -> int:
-        return min(width - 1, max(0, round((of - low) / span * (width - 1))))
-
-    signs = [" "] * width
-    for k in range(place(value_low), place(value_high) + 1):
-        signs[k] = "─"
-    signs[place(0.0)] = "┼" if signs[place(0.0)] == "─" else "│"
-    signs[place(value)] = "●"
-    return "".join(signs).rstrip()
 
 
 def _wrapped(name: str, width: int) -> str:
