@@ -128,7 +128,9 @@ def rule_sets(results: pickosim.Results) -> None:
     assert results.variants.height == 7
     for players in (2, 4):
         assert measured(results, "turns", "short", players)["difference"] < 0
-        assert measured(results, "turns", "extrawurm", players)["difference"] > 20
+        assert measured(results, "turns", "extrawurm", players)["difference"] > 0
+        skills = [measured(results, "skill", name, players) for name in ("extrawurm", "manual")]
+        assert skills[0]["difference_low"] > 0 > skills[1]["difference_high"]
 
 
 def specialists(results: pickosim.Results) -> None:
@@ -152,6 +154,7 @@ def first_seat(results: pickosim.Results) -> None:
     assert totals["win_share"].to_list() == pytest.approx([1.0] * 12)
     first = results.measures.filter(pl.col("measure") == "first_seat")["value"]
     assert first.mean() > 0, "who begins wins more than an even share"
+    assert results.manifest["result"]["headline"].startswith("Compared with an even share")
 
 
 def flipping(results: pickosim.Results) -> None:
