@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from pickosim.bots.strategy import Strategy
-from pickosim.errors import PickosimError
+from pickosim.errors import BotError, PickosimError
 from pickosim.games.frames import Played
 from pickosim.games.game import play_games
 from pickosim.games.match import Match, check_numbers, seat
@@ -81,10 +81,11 @@ def plan_tournament(
             )
         players = len(enter(bots))
     given = None if isinstance(rules, RuleSet) else {"rules": str(rules), "sets": list(sets)}
+    (size,) = table_sizes([2 if players is None else players])
     return Tournament.planned(
         bots,
         load_rules(rules, sets),
-        2 if players is None else players,
+        size,
         count(games),
         seed,
         focus=focus,
@@ -119,10 +120,9 @@ def tournament(
     `scheduler`, its workers play. Two players a table if not said otherwise. Options, as on the command
     line: sets, focus, table, tables, precision, sprt, save_games, chunk.
     """
+    crew = Workers(workers, scheduler)
     study = plan_tournament(bots, rules, players, games, seed, workers=workers, **options)
-    run_folder = None if folder is None else RunFolder(Path(folder))
-    outcome = start(study, run_folder, Workers(workers, scheduler), progress, export=export)
-    return results_of(outcome, run_folder)
+    return _played(study, crew, folder, progress, export)
 
 
 def plan_compare(
@@ -175,10 +175,9 @@ def compare(
     the headline tells. Further options, as on the command line: sets, sweeps, chunk. All else as in
     `tournament`.
     """
+    crew = Workers(workers, scheduler)
     study = plan_compare(variants, bots, players, games, seed, workers=workers, **options)
-    run_folder = None if folder is None else RunFolder(Path(folder))
-    outcome = start(study, run_folder, Workers(workers, scheduler), progress, export=export)
-    return results_of(outcome, run_folder)
+    return _played(study, crew, folder, progress, export)
 
 
 def plan_balance(
@@ -237,10 +236,9 @@ def balance(
     `sentences`. Further options, as on the command line: sets, specialists, precision (half the width
     of every interval of a worth), sensitivity, suggest, chunk. All else as in `tournament`.
     """
+    crew = Workers(workers, scheduler)
     study = plan_balance(rules, bots, players, games, seed, workers=workers, **options)
-    run_folder = None if folder is None else RunFolder(Path(folder))
-    outcome = start(study, run_folder, Workers(workers, scheduler), progress, export=export)
-    return results_of(outcome, run_folder)
+    return _played(study, crew, folder, progress, export)
 
 
 def plan_experiment(experiment: Experiment, workers: int = 1) -> Study:
@@ -266,11 +264,23 @@ def experiment(
     progress: Progress | None = None,
 ) -> Results:
     """Run the experiment of a file, at another size if `games` says so."""
-    loaded = load_experiment(Path(path), games)
-    run_folder = None if folder is None else RunFolder(Path(folder))
-    study = plan_experiment(loaded, workers)
     crew = Workers(workers, scheduler)
-    outcome = start(study, run_folder, crew, progress, export=["md"], notes=loaded.notes)
+    loaded = load_experiment(Path(path), games)
+    study = plan_experiment(loaded, workers)
+    return _played(study, crew, folder, progress, ["md"], loaded.notes)
+
+
+def _played(
+    study: Study,
+    crew: Workers,
+    folder: str | Path | None,
+    progress: Progress | None,
+    export: Sequence[str],
+    notes: Mapping[str, Any] | None = None,
+) -> Results:
+    """Play a study from its beginning; in a folder, if there is one."""
+    run_folder = None if folder is None else RunFolder(Path(folder))
+    outcome = start(study, run_folder, crew, progress, export=export, notes=notes)
     return results_of(outcome, run_folder)
 
 
@@ -284,12 +294,28 @@ def resume(
     """Go on with a run that was interrupted, to exactly the tables of an uninterrupted one."""
     run_folder = RunFolder(Path(folder))
     with run_folder.reopen() as manifest:
-        if manifest["status"] == "finished":
+        if manifest["status"] == "finished" and _is_intact(run_folder, manifest):
             return load_results(folder)
-        check_unchanged(manifest)
+        try:
+            check_unchanged(manifest)
+        except BotError as error:
+            began = Path(manifest["directory"])
+            if began == Path.cwd():
+                raise
+            raise BotError(f"{error} The run was started in {began}: go on from there.") from error
         study = study_of(manifest)
         outcome = go_on(study, run_folder, manifest, Workers(workers, scheduler), progress)
     return results_of(outcome, run_folder)
+
+
+def _is_intact(folder: RunFolder, manifest: Mapping[str, Any]) -> bool:
+    """Whether a finished run has all of its files, and its tables can be read."""
+    try:
+        for name in manifest["tables"]:
+            folder.table(name)
+    except PickosimError:
+        return False
+    return not manifest["plan"].get("save_games") or folder.has_all_games()
 
 
 def game_of_run(folder: str | Path, game: int, rotation: int = 0) -> Match:
@@ -315,9 +341,12 @@ def game_of_run(folder: str | Path, game: int, rotation: int = 0) -> Match:
     return seat([by_name[bot].spec for bot in matchup], study.rules, study.seed)
 
 
-def report(folder: str | Path, path: str | Path | None = None) -> Path:
+def report(run: str | Path | Results, path: str | Path | None = None) -> Path:
     """Write the HTML page of a finished run, by default into its folder; where it is."""
-    return write_report(Path(folder), None if path is None else Path(path))
+    folder = run.folder if isinstance(run, Results) else Path(run)
+    if folder is None:
+        raise PickosimError("A page is made of a run folder: play with folder=…, then report it.")
+    return write_report(folder, None if path is None else Path(path))
 
 
 def benchmark(seconds: float = 2.0) -> pl.DataFrame:

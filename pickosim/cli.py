@@ -31,7 +31,8 @@ app = typer.Typer(
     help="Monte Carlo tournaments of Pickomino (Heckmeck am Bratwurmeck) and Extrawurm.",
     add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich" if sys.stdout.isatty() else None,  # a pipe gets plain lines
+    # A pipe gets plain lines; there may be no standard output at all.
+    rich_markup_mode="rich" if sys.stdout is not None and sys.stdout.isatty() else None,
 )
 rules_app = typer.Typer(help="List the rule sets, show one, or compare two.")
 app.add_typer(rules_app, name="rules")
@@ -113,7 +114,8 @@ def run(arguments: Sequence[str]) -> int:
             with command.make_context("pickosim", list(arguments)) as context:
                 command.invoke(context)
         finally:
-            sys.stdout.flush()
+            if sys.stdout is not None:
+                sys.stdout.flush()
     except typer.Exit as end:
         return end.exit_code
     except PickosimError as error:
@@ -125,10 +127,18 @@ def run(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # Whoever read our output has gone (as `head` does): no more to say, and nothing to flush.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence()  # whoever read our output has gone, as `head` does: no more to say
         return 0
+    except OSError as error:
+        _note(f"pickosim: the output cannot be written: {error.strerror}.")
+        _silence()
+        return 1
     return 0
+
+
+def _silence() -> None:
+    """Nothing is left to flush at the end of the process."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _explained(error: Any) -> str:
@@ -274,6 +284,7 @@ def check(bot: Bot, as_json: Json = False) -> None:
 
 @app.command()
 def watch(
+    context: typer.Context,
     bots: Bots = None,
     rules: Rules = "classic",
     sets: Sets = None,
@@ -303,6 +314,14 @@ def watch(
         raise PickosimError("--why is told in words; the trace of --json has no room for it.")
     if bool(bots) == bool(folder):
         raise PickosimError("Name the bots to watch, or a run with --from: one of both.")
+    for option in ("rotation",) if folder is None else ("rules", "sets", "seed"):
+        source = context.get_parameter_source(option)
+        if source is not None and source.name == "COMMANDLINE":
+            name = "set" if option == "sets" else option
+            raise PickosimError(
+                f"--{name} goes {'only' if folder is None else 'not'} with --from"
+                f"{'.' if folder is None else ': the run knows its own.'}"
+            )
     if folder is not None:
         from pickosim.api import game_of_run
 
@@ -404,7 +423,7 @@ def tournament(
             bots or built_in_bots(),
             rules,
             players,
-            games or ("20k" if precision is None and sprt is None else "10M"),
+            ("20k" if precision is None and sprt is None else "10M") if games is None else games,
             seed,
             sets=sets or [],
             focus=focus,
@@ -580,10 +599,12 @@ def balance(
             rules,
             listed_bots(bots),
             players,
-            games or ("100k" if precision is None else "10M"),
+            ("100k" if precision is None else "10M") if games is None else games,
             seed,
             sets=sets or [],
-            specialists=[name.strip() for name in specialists.split(",")] if specialists else None,
+            specialists=(
+                None if specialists is None else [name.strip() for name in specialists.split(",")]
+            ),
             precision=precision,
             sensitivity=sensitivity,
             suggest=suggest,
@@ -849,8 +870,8 @@ def _bar(study: Study | None = None) -> Iterator[Progress]:
             bar.refresh()
 
         def found(games: int) -> None:
-            # What was played before does not count for the speed.
-            bar.initial += games
+            if not bar.disable:
+                bar.initial += games  # what was played before does not count for the speed
             bar.update(games)
 
         def played(games: int, sums: Sequence[Sums]) -> None:

@@ -228,6 +228,15 @@ def test_the_page_says_who_leads_and_how_it_was_run(runs):
     assert manifest["versions"]["numba"] in page
 
 
+def test_bots_with_different_opponents_are_not_compared_by_their_win_shares(tmp_path):
+    found = pickosim.tournament(
+        ["eager", "eager", "random"], games=200, focus="eager", folder=tmp_path / "run"
+    )
+    page = pickosim.report(found).read_text(encoding="utf-8")
+    assert "They had different opponents" in page
+    assert "The lead is beyond chance" not in page
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_only_seen_is_called_an_association(runs, kind):
     page = (runs[kind] / "report.html").read_text(encoding="utf-8")

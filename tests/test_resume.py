@@ -193,6 +193,7 @@ def test_a_bot_that_raises_late_loses_nothing(tmp_path, monkeypatch, capsys):
         begin(Path("run"), ["raises.py", "eager"])
     assert "raises.py: pick() raised RuntimeError: no more" in str(caught.value)
     assert "To see that game: pickosim watch" in str(caught.value)
+    assert "A mended bot is another bot" in str(caught.value)
     assert str(caught.value).endswith("To go on: pickosim resume run")
     kept = len(list(Path("run/sums").glob("[0-9]*")))
     assert 0 < kept < GAMES / 2 / CHUNK
@@ -241,6 +242,38 @@ def test_a_damaged_shard_is_played_again(copied, whole, place, harm):
     assert_whole(pickosim.resume(copied), whole)
     assert first.read_bytes() == sound
     assert second.stat().st_mtime_ns == untouched
+
+
+def test_without_a_terminal_a_run_goes_on_as_well(copied, whole):
+    first, *_ = sorted((copied / "sums").iterdir())
+    first.unlink()
+    done = subprocess.run([PROGRAM, "resume", copied], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert_whole(pickosim.load_results(copied), whole)
+
+
+def test_a_folder_of_sums_that_is_gone_is_made_again(copied, whole):
+    shutil.rmtree(copied / "sums")
+    assert_whole(pickosim.resume(copied), whole)
+
+
+@pytest.mark.parametrize("harm", ["truncated", "gone", "game gone"])
+def test_the_files_of_a_finished_run_are_made_again(tmp_path, whole, harm, capsys):
+    folder = tmp_path / "copy"
+    shutil.copytree(whole.folder, folder)
+    path = folder / "standings.parquet"
+    if harm == "game gone":
+        path = sorted((folder / "games").iterdir())[2]
+    sound = path.read_bytes()
+    path.unlink()
+    if harm == "truncated":
+        path.write_bytes(sound[:50])
+    if harm != "game gone":
+        assert cli.run(["report", str(folder)]) == 2
+        assert "To make it anew from what was played: pickosim resume" in capsys.readouterr().err
+    assert cli.run(["resume", str(folder)]) == 0
+    assert_whole(pickosim.load_results(folder), whole)
+    assert path.read_bytes() == sound or harm != "game gone"
 
 
 def test_a_shard_of_another_run_is_not_taken(copied, whole, tmp_path):
@@ -293,6 +326,52 @@ def test_another_pickosim_is_refused(copied):
     path.write_text(json.dumps(manifest), encoding="utf-8")
     with pytest.raises(PickosimError, match="begun with another pickosim"):
         pickosim.resume(copied)
+
+
+def test_a_helper_of_a_bot_that_has_changed_is_refused(tmp_path):
+    """Imported by name, and by what is imported by name: the file's own text is unchanged."""
+    (tmp_path / "limits.py").write_text("from deeper import LIMIT\n", encoding="utf-8")
+    (tmp_path / "deeper.py").write_text("LIMIT = 24\n", encoding="utf-8")
+    (tmp_path / "helped.py").write_text(
+        "from pickosim import Strategy\n"
+        "from limits import LIMIT\n"
+        "class Helped(Strategy):\n"
+        "    def pick(self, turn): return turn.best(turn.counts)\n"
+        "    def stop(self, turn): return turn.can_claim & (turn.total >= LIMIT)\n",
+        encoding="utf-8",
+    )
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+
+    def pickosim_says(*command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [PROGRAM, *command],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=tmp_path,
+            env=environment,
+        )
+
+    played = "tournament", "helped.py", "eager", "--games", "3000", "--workers", "1", "--out", "run"
+    assert pickosim_says(*played).returncode == 0
+    RunFolder(tmp_path / "run").write_manifest(
+        RunFolder(tmp_path / "run").manifest() | {"status": "stopped"}
+    )
+    (tmp_path / "deeper.py").write_text("LIMIT = 30\n", encoding="utf-8")
+    refused = pickosim_says("resume", "run")
+    assert refused.returncode == 2
+    assert "The source of helped.py has changed since the run began" in refused.stderr
+
+
+def test_from_another_place_it_is_said_where_a_run_began(tmp_path, monkeypatch):
+    (tmp_path / "began").mkdir()
+    monkeypatch.chdir(tmp_path / "began")
+    Path("raises.py").write_text(RAISES.format(most=5000), encoding="utf-8")
+    with pytest.raises(PickosimError):
+        begin(Path("run"), ["raises.py", "eager"])
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(PickosimError, match=r"The run was started in .*began: go on from there"):
+        pickosim.resume("began/run")
 
 
 def test_editing_a_strategy_file_changes_the_next_run(tmp_path):

@@ -239,6 +239,11 @@ def test_a_bot_that_won_every_block_gets_the_exact_bound_of_clopper_and_pearson(
     assert (low, high) == (pytest.approx(exact.low, abs=1e-12), 1.0)
     assert share_interval([(100, 0.0, 0.0)]) == (0.0, pytest.approx(1 - exact.low, abs=1e-12))
     assert share_interval([(100, 50.0, 25.0)]) == (0.5, 0.5)
+    # Half of the games a draw by symmetry, the other half always won: that half may be a little less.
+    low, high = share_interval([(100, 50.0, 25.0), (100, 100.0, 100.0)])
+    assert (low, high) == (pytest.approx(0.75 - (1 - exact.low) / 2, abs=1e-12), 0.75)
+    low, high = share_interval([(100, 50.0, 25.0), (100, 0.0, 0.0)])
+    assert (low, high) == (0.25, pytest.approx(0.25 + (1 - exact.low) / 2, abs=1e-12))
 
 
 # ------------------------------------------------------------------------------- are intervals true

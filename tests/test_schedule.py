@@ -104,6 +104,8 @@ def test_chunks_cover_everything_once_in_equal_pieces(first, more, size):
         ("1M", 10**6),
         ("1.5m", 1_500_000),
         ("20_000", 20_000),
+        ("1,500", 1_500),
+        ("1,234.5k", 1_234_500),
         (7, 7),
         ("2G", 2 * 10**9),
     ],
@@ -112,7 +114,9 @@ def test_numbers_of_games(text, number):
     assert count(text) == number
 
 
-@pytest.mark.parametrize("text", ["0", "-3", "1.5", "many", "", "1e6", "k", "0.0001k", "1..2"])
+@pytest.mark.parametrize(
+    "text", ["0", "-3", "1.5", "many", "", "1e6", "k", "0.0001k", "1..2", "1,5k", "12,34"]
+)
 def test_no_numbers_of_games(text):
     with pytest.raises(PickosimError, match="250k or 1M"):
         count(text)

@@ -6,6 +6,7 @@ import copy
 import pickle
 import re
 import shlex
+import sys
 from collections import Counter
 from functools import cache, cached_property
 from typing import Any, ClassVar
@@ -206,6 +207,15 @@ def test_an_exception_is_told_and_kept(method):
             seat([Spoiler(method=method, wrong="raises")] * 4, every_question(), SEED), 300, 400
         )
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+def test_a_bot_that_ends_the_process_is_told_like_one_that_raises():
+    class Leaves(Spoiler):
+        def stop(self, turn):
+            sys.exit(3)
+
+    with pytest.raises(StrategyError, match=r"stop\(\) raised SystemExit: 3.*To see that game"):
+        play_games(seat([Leaves()] * 4, every_question(), SEED), 0, 10)
 
 
 def test_an_error_is_shown_where_its_command_says():

@@ -264,6 +264,30 @@ def test_no_public_name_is_that_of_a_module(name):
     assert found is None or found.origin is None, "a folder of data is nothing to import"
 
 
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: pickosim.tournament(["eager", "random"], workers=0), "Workers are a whole number"),
+        (
+            lambda: pickosim.tournament(["eager", "random"], workers="2"),
+            "Workers are a whole number",
+        ),
+        (lambda: pickosim.tournament(["eager", "random"], players="2"), "2 to 7 players can play"),
+        (lambda: pickosim.tournament(["eager", "random"], seed=1.5), "A seed is a whole number"),
+        (lambda: pickosim.tournament([None, "eager"]), "A bot enters a run by name or path"),
+        (lambda: pickosim.tournament(["eager", "random"], tables=0), "0 tables cannot be played"),
+        (
+            lambda: pickosim.tournament(["eager", "random"], save_games=True),
+            "saved in a run folder",
+        ),
+        (lambda: pickosim.balance(specialists="apple"), "Specialists are given as a list"),
+    ],
+)
+def test_a_mistake_in_python_is_answered_like_one_on_the_command_line(call, said):
+    with pytest.raises(PickosimError, match=said):
+        call()
+
+
 def test_one_game_event_by_event():
     trace = pickosim.watch(["eager", "random"], game=1)
     assert (trace[0]["event"], trace[0]["game"]) == ("game", 1)

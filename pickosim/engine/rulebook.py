@@ -70,8 +70,8 @@ Rulebook = Any
 
 def check_players(players: int) -> None:
     """Refuse a table that no rules are for."""
-    if not 2 <= players <= MOST_PLAYERS:
-        raise RulesError(f"2 to {MOST_PLAYERS} players can play, not {players}.")
+    if not isinstance(players, int) or not 2 <= players <= MOST_PLAYERS:
+        raise RulesError(f"2 to {MOST_PLAYERS} players can play, not {players!r}.")
 
 
 @cache

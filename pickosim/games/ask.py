@@ -38,7 +38,7 @@ def _heard(match: Match, turn: Turn, method: str) -> NDArray[Any]:
     strategy = match.strategies[turn.seat]
     try:
         raw = getattr(strategy, method)(turn)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise _raised(match, turn, method, error) from error
     try:
         answers = np.asarray(raw)
@@ -119,12 +119,12 @@ def _wrong_kind(
     return _mistake(match, turn, method, place, f"{said}; legal: {_legal(turn, method, place)}")
 
 
-def _raised(match: Match, turn: Turn, method: str, error: Exception) -> StrategyError:
+def _raised(match: Match, turn: Turn, method: str, error: BaseException) -> StrategyError:
     """Find the first game that alone makes the strategy raise, if there is one."""
     for place in range(len(turn)):
         try:
             getattr(match.strategies[turn.seat], method)(turn._only(slice(place, place + 1)))
-        except Exception as alone:
+        except (Exception, SystemExit) as alone:
             error = alone
             break
     else:

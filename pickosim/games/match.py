@@ -50,8 +50,8 @@ def seat(bots: Sequence[str | Strategy], rules: str | RuleSet = "classic", seed:
     """The match of these bots, in this order of seats."""
     if isinstance(bots, str):
         raise PickosimError(f'Bots are given as a list, as in ["{bots}", "random"].')
-    if not 0 <= seed < 1 << 64:
-        raise PickosimError(f"A seed is a whole number from 0 to 2^64 - 1, not {seed}.")
+    if not isinstance(seed, int) or not 0 <= seed < 1 << 64:
+        raise PickosimError(f"A seed is a whole number from 0 to 2^64 - 1, not {seed!r}.")
     strategies = tuple(load_bot(bot) if isinstance(bot, str) else bot for bot in bots)
     specs = tuple(bot if isinstance(bot, str) else spec_of(bot) for bot in bots)
     match = Match(load_rules(rules), specs, strategies, seed)

@@ -101,11 +101,14 @@ def _leader(results: Results) -> str:
 
 
 def _verdict(results: Results, first: charts.Point, second: charts.Point) -> str:
-    """Whether the first of the standings is better than the second."""
+    """Whether the first of the standings is better than the second, as far as they can be compared."""
     pair = (pl.col("strategy") == first["strategy"]) & (pl.col("rival") == second["strategy"])
     met = results.pairs.filter(pair).to_dicts()
     apart = first["win_share_low"] > second["win_share_high"]
-    if apart:
+    plan = results.manifest["plan"]
+    if plan["focus"] is not None or plan["possible_matchups"] > len(plan["matchups"]):
+        said = "They had different opponents, so that their win shares do not say who is better."
+    elif apart:
         said = "The lead is beyond chance: the two intervals do not touch."
     else:
         said = "The lead may be chance: the two intervals overlap."

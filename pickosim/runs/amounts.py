@@ -15,8 +15,10 @@ MOST_STEPS = 1000
 
 
 def count(text: str | int, what: str = "games") -> int:
-    """A whole number above 0, as 20000, 20_000, 250k, 1.5M or 2G."""
-    found = re.fullmatch(r"([\d_,.]*\d)\s*([kmgb]?)", str(text).strip().lower())
+    """A whole number above 0, as 20000, 20_000, 20,000, 250k, 1.5M or 2G."""
+    # A comma only between thousands: in 1,5k it would be a decimal point, and the number ten times as large.
+    whole_part = r"(?:\d{1,3}(?:,\d{3})+|\d[\d_]*)"
+    found = re.fullmatch(rf"({whole_part}(?:\.\d+)?)\s*([kmgb]?)", str(text).strip().lower())
     try:
         number = Decimal(found[1].replace("_", "").replace(",", "")) if found else Decimal(0)
     except InvalidOperation:

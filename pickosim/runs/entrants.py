@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
+import sys
+import sysconfig
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -39,6 +42,12 @@ def enter(specs: Sequence[str]) -> list[Entrant]:
     """
     if isinstance(specs, str):
         raise PickosimError(f'Bots are given as a list, as in ["{specs}", "random"].')
+    for spec in specs:
+        if not isinstance(spec, str):
+            raise PickosimError(
+                f'A bot enters a run by name or path, as "eager" or "my_bot.py:MyBot", not as {spec!r}: '
+                "workers load it there."
+            )
     expanded = [one for spec in specs for one in expand(spec)]
     if len(expanded) > MOST_ENTRANTS:
         raise PickosimError(f"{len(expanded):,} bots are entered; {MOST_ENTRANTS:,} are the most.")
@@ -79,22 +88,57 @@ def expand(spec: str) -> Iterator[str]:
 
 
 def source_digest(strategy: Strategy) -> str:
-    """A digest of the files that a strategy's class and its bases are written in.
+    """A digest of the files that a strategy is written in: of its class, its bases, and what they import.
 
-    Of pickosim's own files only the bot's counts: the rest stands in `engine_digest`.
+    Of pickosim's own files only the bot's counts: the rest stands in `engine_digest`. Of installed
+    packages none counts, unless the bot is in it.
     """
     files: dict[str, bytes] = {}
     for kind in type(strategy).__mro__:
         module = inspect.getmodule(kind)
         path = getattr(module, "__file__", None)
-        if path is None or kind is object:
+        if path is None or kind is object or kind.__module__ in ("abc", "typing"):
             continue
-        if not _is_own(Path(path)) and kind.__module__ not in ("abc", "typing"):
+        if not _is_own(Path(path)):
             files[kind.__qualname__] = Path(path).read_bytes()
+            files |= _helpers(Path(path), kind.__module__.rpartition(".")[0])
     digest = sha256()
     for name in sorted(files):
         digest.update(files[name])
     return digest.hexdigest()[:16]
+
+
+def _helpers(path: Path, package: str, known: frozenset[Path] = frozenset()) -> dict[str, bytes]:
+    """The files that a bot's file imports, and those that they import, by name of module."""
+    found: dict[str, bytes] = {}
+    for name in _imported(path.read_text(encoding="utf-8"), package):
+        helper = getattr(sys.modules.get(name), "__file__", None)
+        if helper is None or Path(helper) in known or not helper.endswith(".py"):
+            continue
+        if not (_is_own(Path(helper)) or _is_installed(Path(helper))):
+            found[name] = Path(helper).read_bytes()
+            inside = name.rpartition(".")[0]
+            found |= _helpers(Path(helper), inside, known | {path, Path(helper)})
+    return found
+
+
+def _imported(source: str, package: str) -> Iterator[str]:
+    """All modules that a file may mean by its imports, wherever in it."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) + 1 - node.level]
+            module = ".".join(filter(None, [*(above if node.level else []), node.module]))
+            yield module
+            yield from (f"{module}.{name.name}" for name in node.names)
+
+
+def _is_installed(path: Path) -> bool:
+    """Whether a file is part of Python or of an installed package."""
+    paths = sysconfig.get_paths()
+    homes = {Path(paths[name]).resolve() for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    return not homes.isdisjoint(path.resolve().parents)
 
 
 def _is_own(path: Path) -> bool:

@@ -8,6 +8,8 @@ neither on the number of workers nor on their timing.
 from __future__ import annotations
 
 import shlex
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -22,7 +24,7 @@ import polars as pl
 from joblib import Parallel, delayed, parallel_config
 from joblib.externals.loky.process_executor import BrokenProcessPool
 
-from pickosim.errors import PickosimError
+from pickosim.errors import PickosimError, StrategyError
 from pickosim.rules import RULES_VERSION
 from pickosim.runs.provenance import machine, peak_megabytes, versions
 from pickosim.runs.run_folder import Manifest, RunFolder
@@ -85,6 +87,10 @@ class Workers:
     number: int = 1
     scheduler: str | None = None
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.number, int) or self.number < 1:
+            raise PickosimError(f"Workers are a whole number from 1 on, not {self.number!r}.")
+
     @contextmanager
     def hired(self) -> Iterator[Parallel]:
         """Workers that send results back in the order in which they finish them."""
@@ -92,6 +98,9 @@ class Workers:
             self._backend(),
             Parallel(n_jobs=self.number, return_as="generator_unordered", batch_size=1) as pool,
         ):
+            if self.scheduler is None and self.number > 1:
+                with _deaf_to_ctrl_c():
+                    list(pool([delayed(int)()]))  # this starts them
             yield pool
 
     @contextmanager
@@ -113,6 +122,19 @@ class Workers:
             ) from error
         with client, parallel_config(backend="dask", client=client):
             yield
+
+
+@contextmanager
+def _deaf_to_ctrl_c() -> Iterator[None]:
+    """Processes started meanwhile never hear of Ctrl-C: this one alone does, and ends them in order."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    ours = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, ours)
 
 
 @dataclass
@@ -183,6 +205,7 @@ def start(
         "rules_version": RULES_VERSION,
         "versions": {**versions(), "polars": pl.__version__},
         **machine(),
+        "directory": str(Path.cwd()),
         "started": _now(),
         "seconds": 0.0,
         "games_played": 0,
@@ -190,6 +213,8 @@ def start(
         **(notes or {}),
     }
     if folder is None:
+        if study.plan.get("save_games"):
+            raise PickosimError("Games are saved in a run folder; name one.")
         return _carry_on(study, None, manifest, workers or Workers(), progress or Progress())
     with folder.begin(manifest):
         return _carry_on(study, folder, manifest, workers or Workers(), progress or Progress())
@@ -300,6 +325,9 @@ def _explained(error: BaseException, folder: RunFolder | None) -> RunStoppedErro
     match error:
         case KeyboardInterrupt():
             return RunStoppedError("Interrupted.", path, 130)
+        case StrategyError():
+            mended = "A mended bot is another bot, and begins a run of its own."
+            return RunStoppedError(f"{error}" if path is None else f"{error}\n{mended}", path, 2)
         case PickosimError():
             return RunStoppedError(str(error), path, 2)
         case BrokenProcessPool():

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -42,6 +43,8 @@ class RunFolder:
     @contextmanager
     def begin(self, manifest: Manifest) -> Iterator[None]:
         """Make the folder for a new run and hold it."""
+        if self.path.is_file():
+            raise PickosimError(f"{self.path} is a file; choose a folder with --out.")
         if self._is_foreign():
             raise PickosimError(f"{self.path} holds other files; choose a new folder with --out.")
         try:
@@ -63,6 +66,7 @@ class RunFolder:
         """Hold the folder of a run that was begun before, and read its manifest."""
         manifest = self.manifest()
         with self._locked():
+            self._sums.mkdir(exist_ok=True)
             yield manifest
 
     @contextmanager
@@ -96,7 +100,7 @@ class RunFolder:
             return f"{self.path} holds a finished run; choose a new folder with --out."
         return (
             f"{self.path} holds a run that is not finished. To go on with it: "
-            f"pickosim resume {self.path}. For a new one, choose another folder with --out."
+            f"pickosim resume {shlex.quote(str(self.path))}. For a new one, choose another folder with --out."
         )
 
     # -------------------------------------------------------------------------------- the manifest
@@ -105,17 +109,16 @@ class RunFolder:
         """What is played here, and how it went."""
         try:
             manifest: Manifest = json.loads((self.path / "manifest.json").read_text("utf-8"))
-            if not isinstance(manifest, dict) or "plan" not in manifest:
-                raise ValueError("it has no plan")
+            if not isinstance(manifest, dict) or not {"plan", "kind", "status"} <= set(manifest):
+                raise ValueError("it is not that of a run")
         except FileNotFoundError as error:
             raise PickosimError(
                 f"{self.path} is no run folder: there is no {self.path / 'manifest.json'}"
                 f"{_nearby(self.path)}"
             ) from error
         except (OSError, ValueError) as error:
-            raise PickosimError(
-                f"{self.path / 'manifest.json'} cannot be read: {error}."
-            ) from error
+            why = getattr(error, "strerror", None) or error
+            raise PickosimError(f"{self.path / 'manifest.json'} cannot be read: {why}.") from error
         return manifest
 
     def write_manifest(self, manifest: Manifest) -> None:
@@ -154,11 +157,20 @@ class RunFolder:
     def table(self, name: str) -> pl.DataFrame:
         """A table of a finished run."""
         path = self.path / f"{name}.parquet"
+        again = (
+            f"To make it anew from what was played: pickosim resume {shlex.quote(str(self.path))}"
+        )
         if not path.exists():
-            status = self.manifest().get("status")
-            again = "" if status == "finished" else f"; to finish it: pickosim resume {self.path}"
-            raise PickosimError(f"The run {self.path} has no table {name}{again}")
-        return pl.read_parquet(path)
+            raise PickosimError(f"The run {self.path} has no table {name}. {again}")
+        try:
+            return pl.read_parquet(path)
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise PickosimError(f"{path} is damaged. {again}") from error
+
+    def has_all_games(self) -> bool:
+        """Whether there is a file of games for every finished chunk."""
+        chunks = {path.name for path in self._sums.glob("[0-9]*")}
+        return chunks <= {path.stem for path in self.games.glob("*.parquet")}
 
 
 def new_folder(kind: str, base: Path = Path("runs")) -> Path:
@@ -177,7 +189,7 @@ def export_formats(text: str | None) -> list[str]:
     for word in formats:
         if word not in FORMATS:
             raise PickosimError(
-                f'Tables are exported to {", ".join(FORMATS)}, not to "{word}"{suggest(word, FORMATS)}'
+                f'Tables are exported to {", ".join(FORMATS)}, not to "{word}"{suggest(word, FORMATS) or "."}'
             )
     return formats
 

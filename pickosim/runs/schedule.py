@@ -45,6 +45,8 @@ def round_robin(
     """
     if focus is not None and focus not in bots:
         raise PickosimError(f'The focus "{focus}" is not entered{suggest(focus, bots) or "."}')
+    if most < 1:
+        raise PickosimError(f"{most} tables cannot be played.")
     if len(bots) < players:
         raise PickosimError(
             f"A table of {players} needs {players} bots, and only {len(bots)} "

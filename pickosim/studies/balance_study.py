@@ -583,6 +583,8 @@ def chosen(rules: RuleSet, wanted: Sequence[str] | None) -> tuple[str, ...]:
                 "--specialists those to weigh all the same."
             )
         return tuple(rules.specialists)
+    if isinstance(wanted, str):
+        raise PickosimError(f'Specialists are given as a list, as in ["{wanted}"].')
     for name in wanted:
         if name not in SPECIALISTS:
             raise PickosimError(

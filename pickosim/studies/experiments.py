@@ -75,6 +75,7 @@ _KINDS: dict[str, tuple[type[_Keys], Mapping[str, object]]] = {
 _REMEDIES = {
     "question": 'write it as a sentence, as question = "Which bot is best?"',
     "study": 'write study = "tournament", "compare" or "balance"',
+    "rules": 'write rules = "classic"; for a comparison a list, as rules = ["classic", "short"]',
     "bots": 'write a list, as bots = ["eager", "expected"]',
     "games": 'write a number, as games = 20000 or games = "1M"',
     "seed": "write a whole number, as seed = 1",
@@ -179,7 +180,9 @@ def _text_of(path: Path) -> str:
     except (OSError, UnicodeDecodeError) as error:
         beside = sorted(file.name for file in path.parent.glob("*.toml"))
         why = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise PickosimError(f"{path} cannot be read: {why}{suggest(path.name, beside)}") from error
+        raise PickosimError(
+            f"{path} cannot be read: {why}{suggest(path.name, beside) or '.'}"
+        ) from error
 
 
 def _explained(error: ValidationError, text: str, model: type[_Keys]) -> str:

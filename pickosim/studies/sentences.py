@@ -34,6 +34,8 @@ def plus_minus(value: float, half: float, sign: str = "") -> str:
         return f"{value:{sign},.4g}" if half == 0 else f"{value:{sign},.4g} ± ?"
     exponent = floor(log10(half))
     places = min(6, max(0, -exponent + (half < 1.95 * 10**exponent)))
+    if value and not round(value, places):
+        places = min(6, places + 1)  # so that it is seen on which side of 0 it lies
     return f"{round(value, places) + 0.0:{sign},.{places}f} ± {half:,.{places}f}"
 
 

@@ -78,15 +78,24 @@ def share_interval(
 ) -> tuple[float, float]:
     """Interval for a mean of shares between 0 and 1: `mean_interval`, cut off there.
 
-    If all values are 1, or all are 0, they show no variance, though they do not prove that there is
-    none: then the exact bound of Clopper and Pearson (1934) for the chance of such a value.
+    If all values of a group are 1, or all are 0, they show no variance, though they do not prove that
+    there is none: then the exact bound of Clopper and Pearson (1934) for the chance of such a value.
     """
     low, high = mean_interval(groups, confidence)
-    count, total = sum(group[0] for group in groups), sum(group[1] for group in groups)
-    if low == high and total in (0.0, count):
-        bound = float(((1 - confidence) / 2) ** (1 / count))
-        return (bound, 1.0) if total else (0.0, 1 - bound)
+    count = sum(group[0] for group in groups)
+    always, never = (
+        sum(group[0] for group in groups if group[1] == end * group[0]) for end in (1.0, 0.0)
+    )
+    if always:
+        low -= always / count * (1 - _unbroken(always, confidence))
+    if never:
+        high += never / count * (1 - _unbroken(never, confidence))
     return max(0.0, low), min(1.0, high)
+
+
+def _unbroken(count: float, confidence: float) -> float:
+    """The smallest chance of a value that may well have come up so many times without exception."""
+    return float(((1 - confidence) / 2) ** (1 / count))
 
 
 class RatioMoments(NamedTuple):

@@ -139,6 +139,8 @@ class Tournament:
             )
         if sprt is not None and precision is not None:
             raise PickosimError("A run stops by --sprt or by --precision, not by both.")
+        if sprt is not None:
+            sprt.shares(players)  # refuses what no bot can win
         blocks = blocks_for(games, players) * len(matchups)
         size = chunk or chunk_size(entrants, rules, players, blocks, workers, seed)
         return cls(
