@@ -270,7 +270,7 @@ def dots(points: Sequence[Point], title: str | None, *, free: bool = False) -> D
         return None
     base = alt.Chart(_data(points))
     y, x = _rows(points), alt.X("value:Q", title=title, scale=alt.Scale(zero=False, nice=True))
-    x = x.axis(tickCount=5, labelOverlap="greedy", labelSeparation=8)
+    x = x.axis(tickCount=5, labelOverlap="parity", labelSeparation=8)
     groups: dict[str, Any] = {}
     if "group" in points[0]:
         order = _order(points, "group")
@@ -474,7 +474,8 @@ def lengths(lengths: pl.DataFrame) -> Drawing:
                 "said": f"{words} turns: {percent(number / games)} of {games:,} games",
             }
         )
-    return bars(points, "turns of a game", 180)
+    and_more = f"; last bar: {start:,} and more" if end > last else ""
+    return bars(points, f"turns of a game{and_more}", 180)
 
 
 def quantile(counts: pl.DataFrame, share: float) -> int:

@@ -27,7 +27,9 @@ _PERCENT = {
     "take_up",
     "chance_best",
 }
-_POINTS = {"gain", "spread", "guess"}
+_POINTS = {"gain", "mean_gain", "spread", "guess"}
+_WIDTHS = {"spread", "guess"}
+"""Points that are never below 0."""
 _SIGNED = {"score_difference", "worms"}
 _HEADINGS = {
     "mean_score": "worms",
@@ -83,8 +85,9 @@ def html_table(frame: pl.DataFrame, label: str) -> str:
 
 
 def breakable(text: str) -> str:
-    """Text as HTML; the long spec of a bot may be broken at its joints."""
-    return re.sub(r"(?<=\w[:,/])(?=\w)(?!\d{3}\b)", "<wbr>", escape(text))
+    """Text as HTML; the long spec of a bot may be broken at its joints, an arrow may not."""
+    text = text.replace(" -> ", " → ")
+    return re.sub(r"(?<=\w[:,/=])(?=[\w[])(?!\d{3}\b)", "<wbr>", escape(text))
 
 
 def _heading(column: Column) -> str:
@@ -129,7 +132,7 @@ def number_words(name: str, row: Row) -> Callable[[float], str]:
     if name in _PERCENT or (measured and is_share(row["measure"])):
         return percent
     if name in _POINTS:
-        return _bare_points
+        return _bare_width if name in _WIDTHS else _bare_points
     if name in _SIGNED:
         return _signed
     if name.startswith("p_"):
@@ -195,6 +198,10 @@ def _points(value: float) -> str:
 
 def _bare_points(value: float) -> str:
     return f"{100 * value:+.2f}"
+
+
+def _bare_width(value: float) -> str:
+    return f"{100 * value:.2f}"
 
 
 def _signed(value: float) -> str:

@@ -40,7 +40,9 @@ class Told(NamedTuple):
     more: str = "more"
     less: str = "less"
     level: str = ""
-    """As in: … 29.3 turns in classic."""
+    """As in: … 29.3 turns in classic; the subject if nothing else is said."""
+    level_unit: str = ""
+    """Of that; the unit if nothing else is said."""
 
     def direction(self, difference: float) -> str:
         """The word for a difference to that side."""
@@ -61,7 +63,7 @@ def told_measures(stronger: Sequence[str]) -> list[Told]:
         Told("margin", "the winner's margin", "the winner leads by", "worms"),
         Told("lead_changes", "lead changes", "the lead changes", "times a game"),
         Told("ties", "ties", "ties are", "points", 100, "more frequent", "rarer")._replace(
-            level="games with a shared first place are", unit="% of all"
+            level="games with a shared first place are", level_unit="% of all"
         ),
     ]
 
@@ -208,7 +210,7 @@ def _levels(one: Told, measures: pl.DataFrame) -> str:
             if row["variant"] == variant
         ]
         said.append(f"{listed(sizes)} players in {variant}")
-    text = f"{one.level or one.subject} ({one.unit}) {'; '.join(said)}"
+    text = f"{one.level or one.subject} ({one.level_unit or one.unit}) {'; '.join(said)}"
     if one.measure == "first_seat":
         text += f": {_beyond_even(found)}"
     return f"{text[0].upper()}{text[1:]}."
