@@ -863,7 +863,9 @@ def _bar(study: Study | None = None) -> Iterator[Progress]:
 
     from pickosim.runs.run import Progress
 
-    with tqdm(unit=" games", unit_scale=True, leave=False, disable=None, smoothing=0.1) as bar:
+    # What is done at once needs no bar.
+    options: dict[str, Any] = {"unit_scale": True, "smoothing": 0.1, "delay": 0.5}
+    with tqdm(unit=" games", leave=False, disable=None, **options) as bar:
 
         def begin(games: int) -> None:
             bar.total = (bar.total or 0) + games

@@ -186,6 +186,57 @@ def test_watch(run, name, arguments):
     assert_snapshot(name, done.out)
 
 
+# --------------------------------------------------------------------------- results in words, as they are
+
+
+RUNS = {
+    "tournament": "tournament eager random threshold:target=23..24 --games 600 --seed 2",
+    "tournament-table": "tournament eager cautious thief --rules extrawurm --table --games 300",
+    "tournament-sprt": "tournament eager random --sprt 0,10%",
+    "compare": "compare classic french --bots cautious,eager --players 2-3 --games 600",
+    "balance": "balance --players 2,3 --games 600 --bots eager,cautious --sensitivity "
+    "--specialists apple,raven",
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_results_of_a_run(run, name):
+    done = run(*RUNS[name].split(), "--workers", "1", "--out", "run")
+    assert done.code == 0
+    assert_plain(done.out)
+    assert_snapshot(name, done.out)
+    again = run("resume", "run")
+    assert again.out == done.out
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_the_results_of_a_run_fit_a_terminal(tmp_path, columns):
+    out = str(tmp_path / "run")
+    assert run_program(*RUNS["compare"].split(), "--workers", "1", "--out", out).code == 0
+    shown = re.sub(r"\x1b\[[\d;]*m", "", run_in_terminal("resume", out, columns=columns))
+    lines = [line.rpartition("\r")[2].rstrip() for line in shown.split("\n")]
+    (end,) = [k for k, line in enumerate(lines) if "games, 0 unfinished" in line]
+    assert max(map(len, lines[:end])) <= columns
+    assert_snapshot(f"compare-{columns}", "\n".join(lines[:end]) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("strategies", "strategies"),
+        ("strategies-show-expected", "strategies show expected"),
+        ("odds", "odds"),
+        ("odds-situation", "odds --grill 21-36 --own 24 --rivals 27,30"),
+        ("odds-dice", "odds --aside worm,worm,4,4 --roll 1,3,5,5"),
+    ],
+)
+def test_answers(run, name, line):
+    done = run(*line.split())
+    assert (done.code, done.err) == (0, "")
+    assert_plain(done.out)
+    assert_snapshot(name, done.out)
+
+
 @pytest.mark.parametrize("preset", PRESETS)
 def test_the_story_ends_like_the_game(run, preset):
     arguments = ["random", "eager", "random", "--rules", preset, "--game", "4"]

@@ -54,7 +54,7 @@ def content_of(results: Results) -> Content:
     headline, figures = _HEADLINES[kind], _FIGURES[kind]
     result = manifest["result"]
     return Content(
-        title=_title(results),
+        title=manifest.get("question") or _title(results),
         headline=result.get("headline") or headline(results),
         sentences=list(result.get("sentences", ())),
         figures=[figure for figure in figures(results) if len(figure.data)],

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
 
 from pickosim.runs.run_folder import records, written
 from pickosim.words.balance_words import balance_words
@@ -25,9 +27,12 @@ _MAIN_TABLE = {"tournament": "standings", "compare": "measures", "balance": "wor
 """What CSV has room for: one table."""
 
 
-def as_words(results: Results) -> Iterable[RenderableType]:
-    """Tables and sentences for a terminal."""
-    return _WORDS[results.manifest["kind"]](results)
+def as_words(results: Results) -> Iterator[RenderableType]:
+    """Tables and sentences for a terminal; of an experiment, its question first."""
+    if question := results.manifest.get("question"):
+        yield Text(question, style="bold")
+        yield Text()
+    yield from _WORDS[results.manifest["kind"]](results)
 
 
 def as_json(results: Results) -> dict[str, Any]:
