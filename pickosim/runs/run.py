@@ -22,6 +22,7 @@ from typing import Any, Protocol
 
 import polars as pl
 from joblib import Parallel, delayed, parallel_config
+from joblib.externals.loky import process_executor
 from joblib.externals.loky.process_executor import BrokenProcessPool
 
 from pickosim.errors import PickosimError, StrategyError
@@ -31,6 +32,9 @@ from pickosim.runs.run_folder import Manifest, RunFolder
 from pickosim.runs.sums import Sums, add
 
 Tables = dict[str, pl.DataFrame]
+
+MOST_GROWTH = 4 * 10**9
+"""Bytes that a worker may grow by between two chunks."""
 
 
 class Task(Protocol):
@@ -316,6 +320,9 @@ def _played(
 
 
 def _play(task: Task, games: Path | None) -> tuple[str, tuple[Sums, str]]:
+    # A worker grows by the solver's caches, which are bounded. loky takes that for a leak: it would end the
+    # worker with a warning, and start another one with empty caches.
+    process_executor._MAX_MEMORY_LEAK_SIZE = MOST_GROWTH
     return task.name, task.play(games)
 
 
