@@ -106,12 +106,12 @@ def _class_in_file(spec: str, path: Path, name: str | None) -> type[Strategy]:
     classes = _classes(module)
     if name is None:
         return _only_class(str(path), classes)
-    if name not in classes:
+    if name not in _defined(module):
         known = f"it has {', '.join(classes)}" if classes else "it has none"
         raise BotError(
             f'{path} has no strategy class "{name}"{suggest(name, classes)} ({known}; asked for as {spec}).'
         )
-    return classes[name]
+    return _defined(module)[name]
 
 
 def _module_from(path: Path) -> ModuleType:
@@ -160,8 +160,15 @@ def _line_in(error: BaseException, path: str) -> str:
 
 
 def _classes(module: ModuleType) -> dict[str, type[Strategy]]:
-    """The strategy classes that a module defines itself, in its order; bases only if there is nothing else."""
-    classes = {
+    """The bots that a module defines, in its order: complete strategy classes; others if there are none."""
+    classes = _defined(module)
+    complete = {name: kind for name, kind in classes.items() if not inspect.isabstract(kind)}
+    return complete or classes
+
+
+def _defined(module: ModuleType) -> dict[str, type[Strategy]]:
+    """The strategy classes that a module defines itself."""
+    return {
         name: kind
         for name, kind in vars(module).items()
         if isinstance(kind, type)
@@ -169,8 +176,6 @@ def _classes(module: ModuleType) -> dict[str, type[Strategy]]:
         and kind.__module__ == module.__name__
         and not name.startswith("_")
     }
-    complete = {name: kind for name, kind in classes.items() if not inspect.isabstract(kind)}
-    return complete or classes
 
 
 def _only_class(where: str, classes: Mapping[str, type[Strategy]]) -> type[Strategy]:
