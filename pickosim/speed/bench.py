@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -27,6 +28,7 @@ from pickosim.runs.provenance import machine, versions
 from pickosim.runs.run import Workers, start
 from pickosim.runs.run_folder import RunFolder
 from pickosim.runs.schedule import lane, rotations
+from pickosim.runs.sums import Sums, add
 from pickosim.speed import baseline
 from pickosim.speed.warm import warm_up
 from pickosim.studies.tournament_study import Tournament
@@ -38,6 +40,9 @@ BATCHES = 4
 """Batches that a run of the engine has at least. When the last games have been dealt, those that end leave
 their places empty, and steps cost nearly as much for few games as for many: with fewer batches that
 would count for too much."""
+
+CHUNKS_KEPT = 200
+"""Chunks that are kept to tell how long it takes."""
 
 SIMPLE = ("eager", "threshold", "cautious", "gambler", "thief")
 """Bots that answer at once."""
@@ -146,8 +151,31 @@ def _tournament_rows(seconds: float) -> list[Row]:
         }
         if bare:
             row["overhead"] = round(min(times) / min(bare) - 1, 4)
+            row |= _chunk_costs(study)
         rows.append(row)
     return rows
+
+
+def _chunk_costs(study: Tournament) -> Row:
+    """What a chunk costs beside its games: bytes to a worker and back, and the parent's time to keep it."""
+    task = study.stage(0, [])[0]
+    sums, _ = task.play(None)
+    with TemporaryDirectory() as name:
+        folder = RunFolder(Path(name) / "run")
+        with folder.begin({}):
+
+            def keep(chunks: int) -> None:
+                total: Sums = {}
+                for chunk in range(chunks):
+                    folder.keep("", str(chunk), sums, "")
+                    total = add(total, sums)
+
+            seconds = _best_time(lambda: keep(CHUNKS_KEPT)) / CHUNKS_KEPT
+    return {
+        "chunk_sent_bytes": len(pickle.dumps(task)),
+        "chunk_returned_bytes": len(pickle.dumps(sums)),
+        "chunk_kept_milliseconds": round(1000 * seconds, 2),
+    }
 
 
 def _tournament_time(study: Tournament, workers: int) -> float:

@@ -51,7 +51,9 @@ def _around(rows: list[dict[str, Any]]) -> str:
     """What a tournament adds to its games, and what more workers bring."""
     one, *more = (row for row in rows if row["name"].startswith("tournament"))
     said = (
-        f"Schedule, statistics and checkpoints add {percent(one['overhead'])} to the games' time."
+        f"Schedule, statistics and checkpoints add {percent(one['overhead'])} to the games' time. A "
+        f"chunk is sent to a worker as {one['chunk_sent_bytes']:,} bytes, comes back as "
+        f"{one['chunk_returned_bytes']:,}, and is kept in {one['chunk_kept_milliseconds']} ms."
     )
     for row in more:
         ratio = row["games_per_second"] / one["games_per_second"]
