@@ -1,18 +1,22 @@
 """The size of chunks: large enough for the engine, small enough that little is lost in a crash.
 
-Results do not depend on it, and it stands in a run's plan; so it may be found with a stopwatch.
+Results do not depend on it, and it stands in a run's plan; so it may be found with a stopwatch. A worker plays
+a chunk in pieces, as large as its memory should be: every piece ends with a few long games.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import ceil
 from time import process_time
 
-from pickosim.games.game import play_games
+from pickosim.engine.rulebook import rulebook
+from pickosim.engine.tally import new_tally
+from pickosim.games.game import BATCH, play_games
 from pickosim.games.match import Match, seat
 from pickosim.rules import RuleSet
 from pickosim.runs.entrants import Entrant
+from pickosim.runs.schedule import chunks
 
 CHUNK_SECONDS = 5.0
 """Aim for the time that a worker needs for a chunk: what a crash costs, and what a file is worth."""
@@ -22,6 +26,9 @@ MOST_CHUNKS = 20_000
 
 SMALLEST_CHUNK, LARGEST_CHUNK = 1 << 9, 1 << 20
 """Blocks of a chunk."""
+
+PIECE_BYTES = 1 << 26
+"""Memory for the results of games in hand, before they are added up."""
 
 NO_PILOT = 50_000
 """Up to so many games nobody minds how a run is cut, and its bots are not timed before."""
@@ -43,6 +50,18 @@ def chunk_size(
     in_time = CHUNK_SECONDS / (max(map(seconds_a_game, matches)) * players)
     size = max(SMALLEST_CHUNK, min(shared, int(in_time), LARGEST_CHUNK))
     return max(size, ceil(blocks / MOST_CHUNKS))
+
+
+def pieces(
+    blocks: range, all_rules: Sequence[RuleSet], players: int, games: int
+) -> Iterator[range]:
+    """Blocks in pieces whose results fit into PIECE_BYTES; so many games a block are in hand at once."""
+    result = max(
+        sum(column.nbytes for column in new_tally(rulebook(rules, players), 1))
+        for rules in all_rules
+    )
+    size = max(BATCH, PIECE_BYTES // (result * games))
+    return chunks(blocks.start, blocks.stop, size)
 
 
 def seconds_a_game(match: Match) -> float:

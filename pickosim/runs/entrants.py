@@ -10,6 +10,7 @@ import sysconfig
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 from itertools import product
 from pathlib import Path
@@ -122,18 +123,21 @@ def _helpers(path: Path, package: str, known: frozenset[Path] = frozenset()) -> 
     return found
 
 
-def _imported(source: str, package: str) -> Iterator[str]:
+@cache
+def _imported(source: str, package: str) -> tuple[str, ...]:
     """All modules that a file may mean by its imports, wherever in it."""
+    found: list[str] = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            yield from (name.name for name in node.names)
+            found += [name.name for name in node.names]
         elif isinstance(node, ast.ImportFrom):
             above = package.split(".")[: len(package.split(".")) + 1 - node.level]
             module = ".".join(filter(None, [*(above if node.level else []), node.module]))
-            yield module
-            yield from (f"{module}.{name.name}" for name in node.names)
+            found += [module, *(f"{module}.{name.name}" for name in node.names)]
+    return tuple(found)
 
 
+@cache
 def _is_installed(path: Path) -> bool:
     """Whether a file is part of Python or of an installed package."""
     paths = sysconfig.get_paths()
@@ -141,6 +145,7 @@ def _is_installed(path: Path) -> bool:
     return not homes.isdisjoint(path.resolve().parents)
 
 
+@cache
 def _is_own(path: Path) -> bool:
     """Whether a file is pickosim's own and no bot's (an installed pickosim has its bots inside)."""
     package = Path(pickosim.__file__).resolve().parent

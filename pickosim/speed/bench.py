@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Callable
+from math import comb
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -43,6 +44,9 @@ would count for too much."""
 
 CHUNKS_KEPT = 200
 """Chunks that are kept to tell how long it takes."""
+
+LONGER = 4
+"""A tournament is timed for so much longer than a case of bare games: a few of its costs come but once."""
 
 SIMPLE = ("eager", "threshold", "cautious", "gambler", "thief")
 """Bots that answer at once."""
@@ -130,17 +134,21 @@ def _tournament_rows(seconds: float) -> list[Row]:
     """
     cores = os.cpu_count() or 1
     match = seat(SIMPLE[:2], "classic")
-    each = _games_for(lambda games: play_games(match, 0, games), seconds, BATCH, BATCH) // 10
+    pairs = comb(len(SIMPLE), 2)
+    every = _games_for(lambda games: play_games(match, 0, games), LONGER * seconds, BATCH, BATCH)
+    each = every // pairs
     study = Tournament.planned(SIMPLE, load_rules("classic"), 2, max(each, 2000), 0, workers=cores)
     games = sum(task.games for task in study.stage(0, []))
     rows = []
     for workers in sorted({1, cores}):
         times, bare = [], []
-        for _ in range(REPEATS):
-            # One after the other, so that a busy machine slows both.
-            times.append(_tournament_time(study, workers))
-            if workers == 1:
-                bare.append(_best_time(lambda: _play_bare(study), 1))
+        for repeat in range(REPEATS):
+            # In turn, now the one first and now the other, so that a busy machine slows both.
+            for with_all_around in (True, False) if repeat % 2 == 0 else (False, True):
+                if with_all_around:
+                    times.append(_tournament_time(study, workers))
+                elif workers == 1:
+                    bare.append(_best_time(lambda: _play_bare(study), 1))
         row = {
             "name": "tournament-classic-2-simple",
             "games_per_second": round(games / min(times)),

@@ -19,7 +19,13 @@ import numpy as np
 from pickosim.errors import PickosimError, RulesError, suggest
 from pickosim.games.match import seat
 from pickosim.rules import SPECIALISTS, RuleSet
-from pickosim.runs.chunk_size import NO_PILOT, SMALLEST_CHUNK, seconds_a_game
+from pickosim.runs.chunk_size import (
+    LARGEST_CHUNK,
+    NO_PILOT,
+    SMALLEST_CHUNK,
+    pieces,
+    seconds_a_game,
+)
 from pickosim.runs.entrants import Entrant, check_sources, engine_digest, enter
 from pickosim.runs.run import Tables
 from pickosim.runs.schedule import blocks_for, chunks, lane, looks
@@ -52,7 +58,6 @@ from pickosim.studies.balance_tables import (
 from pickosim.studies.sentences import about_few_blocks
 from pickosim.studies.stats import stratified_mean
 from pickosim.studies.suggest_balance import Guess, Knob, changed, finalists, shrunk, taker_gains
-from pickosim.studies.tournament_study import PIECE
 
 WORTH, TAKERS, NUMBERS = "worth", "takers", "numbers"
 """What a part of the run is for: the three views; first takers by starting tile and number; starters by
@@ -129,7 +134,9 @@ class BalanceChunk:
         # A worker may be on another machine, or have started before an edit.
         check_sources([self.entrant])
         sums: Sums = {}
-        for piece in chunks(self.blocks.start, self.blocks.stop, PIECE):
+        # Of nobody, of each seat, and as given.
+        in_hand = self.of.players + 2
+        for piece in pieces(self.blocks, [self.rules], self.of.players, in_hand):
             sums = add(sums, self._piece(lane(self.part) + piece.start, len(piece)))
         return sums, ""
 
@@ -232,7 +239,7 @@ class Balance:
             return max(SMALLEST_CHUNK, min(shared, blocks))
         seconds = seconds_a_game(seat([entrant.spec] * most, self.rules, self.seed))
         in_time = int(LONG_CHUNK / (seconds * (most + 2)))
-        return max(SMALLEST_CHUNK, min(shared, in_time, PIECE))
+        return max(SMALLEST_CHUNK, min(shared, in_time, LARGEST_CHUNK))
 
     # -------------------------------------------------------------------------- as a file, and back
 

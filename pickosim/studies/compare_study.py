@@ -14,7 +14,7 @@ from pickosim.engine.tally import Tally
 from pickosim.errors import PickosimError, RulesError
 from pickosim.games.game import play_games
 from pickosim.games.match import seat
-from pickosim.runs.chunk_size import chunk_size
+from pickosim.runs.chunk_size import chunk_size, pieces
 from pickosim.runs.entrants import Entrant, check_sources, engine_digest, enter, expand
 from pickosim.runs.run import Tables
 from pickosim.runs.schedule import Matchup, blocks_for, chunks, lane, rotations
@@ -23,7 +23,6 @@ from pickosim.studies.compare_findings import check_about, findings
 from pickosim.studies.compare_tables import Setting, compare_tables, length_counts, setting_of
 from pickosim.studies.game_measures import Ints, block_values, products, read, total
 from pickosim.studies.sentences import BEYOND_CHANCE, about_few_blocks, listed
-from pickosim.studies.tournament_study import PIECE
 from pickosim.studies.variants import Variant, named_variant
 
 SMALLEST_CHUNK = 64
@@ -57,7 +56,10 @@ class CompareChunk:
         # A worker may be on another machine, or have started before an edit.
         check_sources(self.entrants)
         sums: Sums = {}
-        for piece in chunks(self.blocks.start, self.blocks.stop, PIECE):
+        every = [variant.rules for variant in self.variants]
+        # Those of the reference, and of the variant that is compared with it.
+        in_hand = 2 * len(seatings(self.table))
+        for piece in pieces(self.blocks, every, len(self.table), in_hand):
             sums = add(sums, self._piece(lane(self.part) + piece.start, len(piece)))
         return sums, ""
 

@@ -15,7 +15,7 @@ from pickosim.errors import PickosimError
 from pickosim.games.frames import saved_games
 from pickosim.games.match import seat
 from pickosim.rules import RuleSet
-from pickosim.runs.chunk_size import SMALLEST_CHUNK, chunk_size
+from pickosim.runs.chunk_size import SMALLEST_CHUNK, chunk_size, pieces
 from pickosim.runs.entrants import Entrant, check_sources, engine_digest, enter
 from pickosim.runs.run import Tables
 from pickosim.runs.run_folder import file_digest, write_whole
@@ -34,9 +34,6 @@ from pickosim.studies.block_sums import play_block_sums
 from pickosim.studies.sprt import Sprt
 from pickosim.studies.stats import share_interval, stratified_mean
 from pickosim.studies.tournament_tables import ratings_of, tournament_tables, win_moments
-
-PIECE = 1 << 16
-"""Blocks that are played side by side; a larger chunk is played piece by piece, in bounded memory."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +65,7 @@ class TournamentChunk:
         seatings = [seat(turned, self.rules, self.seed) for turned in rotations(specs)]
         sums: Sums = {}
         frames: list[pl.DataFrame] = []
-        for piece in chunks(self.blocks.start, self.blocks.stop, PIECE):
+        for piece in pieces(self.blocks, [self.rules], len(self.table), len(self.table)):
             first = lane(self.part) + piece.start
             found, tallies = play_block_sums(seatings, first, len(piece))
             sums = add(sums, found)
