@@ -1,4 +1,4 @@
-"""The command line: parse, call, print. Results go to standard output, notes to standard error."""
+"""The command line: parse, call, print."""
 
 from __future__ import annotations
 
@@ -6,25 +6,29 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from threading import Timer
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pickosim import __version__
 from pickosim.errors import PickosimError
+from pickosim.terminal import (
+    check_format,
+    compiling,
+    json_of,
+    note,
+    progress_bar,
+    show,
+    show_results,
+    silence,
+)
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from pickosim.rules import RuleSet
-    from pickosim.runs.results import Results
-    from pickosim.runs.run import Progress, Study
-    from pickosim.runs.sums import Sums
+    from pickosim.runs.run import Study
 
 app = typer.Typer(
     name="pickosim",
@@ -96,9 +100,6 @@ UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 _given: list[str] = []
 """The command line under way: a run's manifest names it."""
 
-UNBROKEN = 10_000
-"""Width of a pipe: no line is broken in it."""
-
 
 def main() -> None:
     """Run the command line of this process."""
@@ -119,26 +120,21 @@ def run(arguments: Sequence[str]) -> int:
     except typer.Exit as end:
         return end.exit_code
     except PickosimError as error:
-        _note(f"pickosim: {error}")
+        note(f"pickosim: {error}")
         return getattr(error, "exit_code", 2)
     except UsageError as error:
-        _note(f"pickosim: {_explained(error)}")
+        note(f"pickosim: {_explained(error)}")
         return 2
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        _silence()  # whoever read our output has gone, as `head` does: no more to say
+        silence()  # whoever read our output has gone, as `head` does: no more to say
         return 0
     except OSError as error:
-        _note(f"pickosim: the output cannot be written: {error.strerror}.")
-        _silence()
+        note(f"pickosim: the output cannot be written: {error.strerror}.")
+        silence()
         return 1
     return 0
-
-
-def _silence() -> None:
-    """Nothing is left to flush at the end of the process."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _explained(error: Any) -> str:
@@ -171,7 +167,7 @@ def list_rules(context: typer.Context) -> None:
     from pickosim.words.layout import grid
 
     rows = [(rules.name, rules.title) for rules in presets()]
-    _show(grid("Rule sets", [("name", "left"), ("what it is", "left")], rows))
+    show(grid("Rule sets", [("name", "left"), ("what it is", "left")], rows))
 
 
 @rules_app.command("show")
@@ -190,7 +186,7 @@ def show_rules(
         return
     columns = [("option", "left"), ("value", "left")]
     rows = [(option, airy(value)) for option, value in option_texts(rules)]
-    _show(grid(f"Rules {rules.name}", columns, rows))
+    show(grid(f"Rules {rules.name}", columns, rows))
 
 
 @rules_app.command("diff")
@@ -212,7 +208,7 @@ def diff_rules(
         print("Nothing differs.")
         return
     columns = [("option", "left"), (first.name, "left"), (second.name, "left")]
-    _show(grid("What differs", columns, [(o, airy(x), airy(y)) for o, x, y in rows]))
+    show(grid("What differs", columns, [(o, airy(x), airy(y)) for o, x, y in rows]))
 
 
 @strategies_app.callback(invoke_without_command=True)
@@ -223,9 +219,9 @@ def list_strategies(context: typer.Context, as_json: Json = False) -> None:
     from pickosim.authors.authoring import catalogue, catalogue_table
 
     if as_json:
-        print(_json_of([asdict(bot) for bot in catalogue()]))
+        print(json_of([asdict(bot) for bot in catalogue()]))
     else:
-        _show(catalogue_table(catalogue()))
+        show(catalogue_table(catalogue()))
 
 
 @strategies_app.command("show")
@@ -235,9 +231,9 @@ def show_strategy(bot: Bot, as_json: Json = False) -> None:
 
     description = describe(bot)
     if as_json:
-        print(_json_of(asdict(description)))
+        print(json_of(asdict(description)))
     else:
-        _show(*page(description))
+        show(*page(description))
 
 
 @app.command()
@@ -265,7 +261,7 @@ def check(bot: Bot, as_json: Json = False) -> None:
 
     Exit code 1 if it does not.
     """
-    with _compiling():
+    with compiling():
         from pickosim.authors.conformance import check_bot
         from pickosim.speed.warm import warm_up
 
@@ -277,7 +273,7 @@ def check(bot: Bot, as_json: Json = False) -> None:
             print(f"{'ok' if finding.ok else 'WRONG':5}  {finding.point}: {finding.message}")
             sys.stdout.flush()
     if as_json:
-        print(_json_of([asdict(finding) for finding in findings]))
+        print(json_of([asdict(finding) for finding in findings]))
     if not all(finding.ok for finding in findings):
         raise typer.Exit(1)
 
@@ -332,7 +328,7 @@ def watch(
         match = seat(bots or [], _load(rules, sets), seed)
     from pickosim.games.trace import tell_game
 
-    with _compiling():
+    with compiling():
         events, mistake = tell_game(match, game, why=why)
     if as_json:
         for event in events:
@@ -341,7 +337,7 @@ def watch(
         from pickosim.words.layout import hanging
         from pickosim.words.story import story
 
-        _show(*(hanging(line) for line in story(events)))
+        show(*(hanging(line) for line in story(events)))
     if mistake is not None:
         raise mistake
 
@@ -410,7 +406,7 @@ def tournament(
     Every choice of bots meets at a table, and every bot sits in every seat equally often, with the
     same dice. Results are tables in a run folder; after an interruption `pickosim resume` goes on.
     """
-    with _compiling():
+    with compiling():
         from pickosim.api import plan_tournament
         from pickosim.bots.loading import built_in_bots
         from pickosim.runs.run_folder import export_formats
@@ -498,7 +494,7 @@ def compare(
     All are played with the same dice, and differences to the reference are paired by dice. Results are
     tables in a run folder; after an interruption `pickosim resume` goes on.
     """
-    with _compiling():
+    with compiling():
         from pickosim.api import plan_compare
         from pickosim.runs.entrants import listed_bots
         from pickosim.runs.run_folder import export_formats
@@ -586,7 +582,7 @@ def balance(
     turn. Seen: what happens with it in ordinary games, an association. Absence: the game without it.
     Results are tables in a run folder; after an interruption `pickosim resume` goes on.
     """
-    with _compiling():
+    with compiling():
         from pickosim.api import plan_balance
         from pickosim.runs.entrants import listed_bots
         from pickosim.runs.run_folder import export_formats
@@ -632,7 +628,7 @@ def run_experiment(
 
     A file says what is asked, and which tournament, comparison or balance answers it.
     """
-    with _compiling():
+    with compiling():
         from pickosim.api import plan_experiment
         from pickosim.runs.run_folder import new_folder
         from pickosim.speed.warm import warm_up
@@ -640,7 +636,7 @@ def run_experiment(
 
         experiment = load_experiment(file, games)
         cluster = _cluster(backend, scheduler)
-        _check_format(form)
+        check_format(form)
         warm_up()
         study = plan_experiment(experiment, workers)
     folder = out or new_folder(file.stem)
@@ -659,16 +655,16 @@ def resume(
 
     Of a finished run the results are shown again.
     """
-    with _compiling():
+    with compiling():
         from pickosim import api
         from pickosim.speed.warm import warm_up
 
         warm_up()
-    with _bar() as progress:
+    with progress_bar() as progress:
         results = api.resume(
             folder, workers, scheduler=_cluster(backend, scheduler), progress=progress
         )
-    _show_results(results, form)
+    show_results(results, form)
 
 
 @app.command()
@@ -719,14 +715,14 @@ def bench(
     from pickosim.speed.warm import warm_up
     from pickosim.words.bench_words import bench_tables
 
-    with _compiling():
+    with compiling():
         warm_up()
 
     rows = run_bench(seconds)
     if as_json:
         print(json.dumps(rows, indent=2))
     else:
-        _show(*bench_tables(rows))
+        show(*bench_tables(rows))
 
 
 @app.command()
@@ -791,7 +787,7 @@ def odds(
     best}.
     """
     rule_set = _load(rules, sets)
-    with _compiling():
+    with compiling():
         from pickosim.chances.questions import Question
         from pickosim.chances.turn_odds import answer
         from pickosim.words.odds_words import tell
@@ -813,7 +809,7 @@ def odds(
     if as_json:
         print(json.dumps(found.as_json(), indent=2))
     else:
-        _show(*tell(found))
+        show(*tell(found))
 
 
 def _cluster(backend: str | None, scheduler: str | None) -> str | None:
@@ -841,9 +837,9 @@ def _play(
     from pickosim.runs.run import Workers, start
     from pickosim.runs.run_folder import RunFolder, new_folder
 
-    _check_format(form)
+    check_format(form)
     folder = RunFolder(out or new_folder(study.kind))
-    with _bar(study) as progress:
+    with progress_bar(study) as progress:
         outcome = start(
             study,
             folder,
@@ -853,99 +849,10 @@ def _play(
             export=formats,
             notes=notes,
         )
-    _show_results(results_of(outcome, folder), form)
-
-
-@contextmanager
-def _bar(study: Study | None = None) -> Iterator[Progress]:
-    """A bar on standard error while a run goes on; nothing where there is no terminal to draw it on."""
-    from tqdm import tqdm
-
-    from pickosim.runs.run import Progress
-
-    # What is done at once needs no bar.
-    options: dict[str, Any] = {"unit_scale": True, "smoothing": 0.1, "delay": 0.5}
-    with tqdm(unit=" games", leave=False, disable=None, **options) as bar:
-
-        def begin(games: int) -> None:
-            bar.total = (bar.total or 0) + games
-            bar.refresh()
-
-        def found(games: int) -> None:
-            if not bar.disable:
-                bar.initial += games  # what was played before does not count for the speed
-            bar.update(games)
-
-        def played(games: int, sums: Sequence[Sums]) -> None:
-            if study is not None and not bar.disable:
-                bar.set_postfix_str(study.news(sums), refresh=False)
-            bar.update(games)
-
-        yield Progress(begin, found, played)
-
-
-def _check_format(form: str) -> None:
-    if form not in ("table", "json", "csv"):
-        raise PickosimError(f'Results are printed as table, json or csv, not as "{form}".')
-
-
-def _show_results(results: Results, form: str) -> None:
-    """The results on standard output, and where they are kept on standard error."""
-    from pickosim.words.result_words import as_csv, as_json, as_words
-
-    _check_format(form)
-    if form == "json":
-        print(_json_of(as_json(results)))
-    elif form == "csv":
-        print(as_csv(results), end="")
-    else:
-        _show(*as_words(results))
-    result = results.manifest["result"]
-    _note(
-        f"{result['games']:,} games, {result['unfinished']:,} unfinished (ended by the turn limit); "
-        f"{results.manifest['games_per_second']:,} games/s. Tables in {results.folder}."
-    )
-
-
-def _json_of(content: object) -> str:
-    return json.dumps(content, indent=2, ensure_ascii=False, default=str)
+    show_results(results_of(outcome, folder), form)
 
 
 def _load(rules: str, sets: list[str] | None = None) -> RuleSet:
     from pickosim.rules import load_rules
 
     return load_rules(rules, sets or [])
-
-
-def _show(*shown: RenderableType) -> None:
-    """Print on standard output: laid out for the width of a terminal, as plain lines in a pipe."""
-    from rich.console import Console
-
-    console = Console(highlight=False, markup=False, emoji=False)
-    if console.is_terminal:
-        for one in shown:
-            console.print(one)
-        return
-    console.width = UNBROKEN
-    for one in shown:
-        with console.capture() as captured:
-            console.print(one)
-        for line in captured.get().removesuffix("\n").split("\n"):
-            print(line.rstrip())
-
-
-def _note(text: str) -> None:
-    print(text, file=sys.stderr)
-
-
-@contextmanager
-def _compiling() -> Iterator[None]:
-    """Say on standard error what takes so long if the kernels are not ready at once."""
-    said = "Getting the engine ready; the first run compiles it, which takes up to 20 seconds …"
-    timer = Timer(2.0, _note, [said])
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
