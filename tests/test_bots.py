@@ -388,3 +388,26 @@ def assert_same_games(match: Match, games: int, last: int) -> None:
     few = play_games(match, games - last, last, batch=7)
     for column, ours, theirs in zip(many._fields, many, few, strict=True):
         assert np.array_equal(ours[-last:], theirs), column
+
+
+def test_of_tiles_that_are_worth_the_same_a_valuation_takes_the_highest():
+    """Where any lower tile may be taken: nothing better, and nothing as good and higher, was left lying."""
+    worms, choices = pickosim.load_rules("manual").tiles, 0
+    for game in range(20):
+        grill, total = set(worms), 0
+        for event in pickosim.watch(["expected", "eager"], "manual", seed=1, game=game):
+            match event["event"]:
+                case "stop":
+                    total = event["total"]
+                case "take":
+                    tile = event["tile"]
+                    if event["seat"] == 0:
+                        within = [value for value in grill if value <= total]
+                        choices += len(within) > 1
+                        assert tile == max(within, key=lambda value: (worms[value], value))
+                    grill.remove(tile)
+                case "return":
+                    grill.add(event["tile"])
+                case "flip":
+                    grill.remove(event["tile"])
+    assert choices > 50

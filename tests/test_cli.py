@@ -554,7 +554,6 @@ MISTAKES = {
     "watch eager random --set specialists.apple={seat=2}": "at a table of 2 the seats are 0 to 1.",
     "watch eager random --why --json": "--why is told in words",
     "tournament eager": "A table of 2 needs 2 bots, and only 1 is entered;",
-    "tournament eager random --players 3": "needs 3 bots, and only 2 are entered;",
     "tournament eager random --players 8": "Invalid value for '--players'",
     "tournament eager random --players 1": "Invalid value for '--players'",
     "tournament eager random --games 0": 'Games are given as a number like 20000, 250k or 1M, not "0".',

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import pickosim
+from pickosim.api import plan_tournament
 from pickosim.errors import PickosimError
 from pickosim.runs.amounts import count, numbers, range_values, share
 from pickosim.runs.entrants import check_sources, enter
@@ -159,6 +161,18 @@ def test_ranges_enter_bots_and_copies_are_numbered():
     ]
     two = [e.spec for e in enter(["threshold:target=21..22,last_dice=1..2"])]
     assert two == [f"threshold:target={t},last_dice={d}" for t in (21, 22) for d in (1, 2)]
+
+
+def test_a_table_larger_than_the_field_is_filled_with_copies():
+    study = plan_tournament(["eager", "random", "thief"], "extrawurm", 4, 8)
+    assert study.bots == ["eager", "random", "thief", "eager#2"]
+    assert study.matchups == (("eager", "random", "thief", "eager#2"),)
+    played = pickosim.tournament(["eager", "random"], players=5, games=10)
+    assert played.remarks[0] == (
+        "2 bots at a table of 5: the seats left are taken by copies (eager#2, random#2, eager#3)."
+    )
+    with pytest.raises(PickosimError, match="A table of 2 needs 2 bots, and only 1 is entered"):
+        plan_tournament(["eager"])
 
 
 def test_an_edit_of_a_bot_is_seen(tmp_path):

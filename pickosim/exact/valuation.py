@@ -80,7 +80,9 @@ class Valuation(Strategy):
         return with_it >= without
 
     def claim(self, turn: Turn) -> IntArray:
-        best: IntArray = turn.tiles[self.claim_values(turn).argmax(axis=1)]
+        # Of equals the highest tile: it is the one that breaks ties, and leaves the lower ones to claim.
+        upwards = self.claim_values(turn)[:, ::-1].argmax(axis=1)
+        best: IntArray = turn.tiles[::-1][upwards]
         return best
 
     def keep_new_specialist(self, turn: Turn) -> BoolArray:

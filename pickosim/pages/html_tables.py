@@ -109,6 +109,8 @@ def shown_columns(frame: pl.DataFrame) -> Iterator[Column]:
     for name, kind in in_order:
         if name.endswith(("_low", "_high")) and name.rpartition("_")[0] in names:
             continue
+        if name == "p_value" and "p_adjusted" in names:
+            continue  # the corrected one counts; the file of the table has both
         if name == "rating_error" or (name == "rating_field" and frame[name].n_unique() < 2):
             continue
         heading = _HEADINGS.get(name, name.replace("_", " "))

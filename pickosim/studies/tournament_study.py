@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from io import BytesIO
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -103,6 +104,8 @@ class Tournament:
     sprt: Sprt | None = None
     save_games: bool = False
     chunk: int = SMALLEST_CHUNK
+    copies: tuple[str, ...] = ()
+    """Bots entered a second time, to fill a table that is larger than the field."""
     given_rules: Mapping[str, Any] | None = None
     """How the rules were asked for, where that can be read again to see whether they have changed."""
 
@@ -125,7 +128,9 @@ class Tournament:
         given_rules: Mapping[str, Any] | None = None,
     ) -> Tournament:
         """A tournament that can be played; whatever cannot is refused before the first game."""
-        entrants = tuple(enter(bots))
+        field = [entrant.spec for entrant in enter(bots)]
+        missing = max(0, players - len(field)) if len(field) > 1 else 0
+        entrants = tuple(enter([*field, *islice(cycle(field), missing)]))
         names = [entrant.name for entrant in entrants]
         seat([entrant.spec for entrant in entrants[:1]] * players, rules, seed)
         matchups, possible = round_robin(names, players, focus=focus, most=most_tables, seed=seed)
@@ -153,6 +158,7 @@ class Tournament:
             save_games=save_games,
             chunk=size,
             given_rules=given_rules,
+            copies=tuple(names[len(field) :]),
         )
 
     # -------------------------------------------------------------------------- as a file, and back
@@ -173,6 +179,7 @@ class Tournament:
             "matchups": [[number[bot] for bot in matchup] for matchup in self.matchups],
             "possible_matchups": self.possible,
             "save_games": self.save_games,
+            "copies": list(self.copies),
             "chunk": self.chunk,
             "engine": engine_digest("studies.tournament_study"),
         }
@@ -194,6 +201,7 @@ class Tournament:
             precision=plan["precision"],
             sprt=None if plan["sprt"] is None else Sprt(**plan["sprt"]),
             save_games=plan["save_games"],
+            copies=tuple(plan["copies"]),
             chunk=plan["chunk"],
             given_rules=plan["given_rules"],
         )
@@ -301,6 +309,11 @@ class Tournament:
 
     def _about_schedule(self) -> list[str]:
         said = []
+        if self.copies:
+            said.append(
+                f"{len(self.entrants) - len(self.copies)} bots at a table of {self.players}: the seats "
+                f"left are taken by copies ({', '.join(self.copies)})."
+            )
         if self.possible > len(self.matchups):
             said.append(
                 f"A sample of {len(self.matchups):,} of {self.possible:,} possible tables, "
