@@ -31,7 +31,7 @@ TWINS = ["threshold:target=21", "threshold:target=21,last_dice=2"]
     ("bots", "players", "games", "said"),
     [
         (["eager"], 2, 10, "needs 2 bots, and only 1 is entered; a bot may be entered several"),
-        (["eager", "random"], 3, 10, "needs 3 bots, and only 2 are entered"),
+        (["eager"], 3, 10, "needs 3 bots, and only 1 is entered"),
         (["eager", "random"], 2, 0, 'like 20000, 250k or 1M, not "0"'),
         (["eager", "threshold:targt=21..23"], 2, 10, 'no parameter "targt"; did you mean "target"'),
         (["eager", "radnom"], 2, 10, 'did you mean "random"'),
