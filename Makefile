@@ -12,7 +12,7 @@ tournament: $(READY)
 
 # The kernels are compiled once before, and not by every worker.
 test: $(READY)
-	$(BIN)/python -c "from pickosim.speed.warm import warm_up; warm_up()"
+	$(BIN)/python -c "from pickosim.studies.warm import warm_up; warm_up()"
 	$(BIN)/pytest -n 2 -m "not long"
 
 test-long: $(READY)

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     )
     from pickosim.bots.strategy import Strategy
     from pickosim.bots.view import BoolArray, IntArray, Turn
-    from pickosim.chances.turn_odds import odds
     from pickosim.engine.dice import POINTS
     from pickosim.errors import PickosimError
-    from pickosim.exact.valuation import Valuation, Worth
     from pickosim.games.frames import Played
     from pickosim.rules import RULES_VERSION, SPECIALISTS, WORM, RuleSet, load_rules, presets
     from pickosim.runs.results import Results, load_results
+    from pickosim.solver.valuation import Valuation, Worth
+    from pickosim.turn_odds.answer import odds
 
 __version__ = "0.1.0"
 
@@ -50,15 +50,15 @@ _HOMES = {
     "Strategy": "bots.strategy",
     "Turn": "bots.view",
     "WORM": "rules",
-    "Valuation": "exact.valuation",
-    "Worth": "exact.valuation",
+    "Valuation": "solver.valuation",
+    "Worth": "solver.valuation",
     "balance": "api",
     "benchmark": "api",
     "compare": "api",
     "experiment": "api",
     "load_results": "runs.results",
     "load_rules": "rules",
-    "odds": "chances.turn_odds",
+    "odds": "turn_odds.answer",
     "play": "api",
     "presets": "rules",
     "report": "api",

@@ -8,28 +8,28 @@ from typing import Any
 
 import polars as pl
 
+from pickosim.amounts import count, share
+from pickosim.bench import run_bench
+from pickosim.bots.entrants import check_sources, enter
 from pickosim.bots.strategy import Strategy
 from pickosim.errors import BotError, PickosimError
+from pickosim.games.batch import play_games
 from pickosim.games.frames import Played
-from pickosim.games.game import play_games
 from pickosim.games.match import Match, check_numbers, seat
 from pickosim.games.trace import Event, trace_game
-from pickosim.pages.html_report import write_report
+from pickosim.reports.html_report import write_report
 from pickosim.rules import RuleSet, load_rules
-from pickosim.runs.amounts import count, share
-from pickosim.runs.entrants import check_sources, enter
+from pickosim.runs.folder import RunFolder
 from pickosim.runs.results import Results, load_results, results_of
 from pickosim.runs.run import Progress, Study, Workers, go_on, start
-from pickosim.runs.run_folder import RunFolder
-from pickosim.runs.schedule import LANE, MOST_TABLES, rotations, table_sizes
-from pickosim.speed.bench import run_bench
-from pickosim.studies.balance_study import Balance
-from pickosim.studies.compare_study import Compare
+from pickosim.stats.sprt import Sprt
+from pickosim.stats.sprt import parse as parse_sprt
+from pickosim.studies.balance import Balance
+from pickosim.studies.compare import Compare
 from pickosim.studies.experiments import Experiment, load_experiment
 from pickosim.studies.kinds import check_unchanged, study_of
-from pickosim.studies.sprt import Sprt
-from pickosim.studies.sprt import parse as parse_sprt
-from pickosim.studies.tournament_study import Tournament
+from pickosim.studies.schedule import LANE, MOST_TABLES, rotations, table_sizes
+from pickosim.studies.tournament import Tournament
 from pickosim.studies.variants import make_variants
 
 

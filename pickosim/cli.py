@@ -163,8 +163,8 @@ def list_rules(context: typer.Context) -> None:
     """List the rule sets, show one, or compare two."""
     if context.invoked_subcommand is not None:
         return
+    from pickosim.reports.layout import grid
     from pickosim.rules import presets
-    from pickosim.words.layout import grid
 
     rows = [(rules.name, rules.title) for rules in presets()]
     show(grid("Rule sets", [("name", "left"), ("what it is", "left")], rows))
@@ -177,8 +177,8 @@ def show_rules(
     as_json: Json = False,
 ) -> None:
     """Show every option of a rule set."""
+    from pickosim.reports.layout import airy, grid
     from pickosim.rules import option_texts
-    from pickosim.words.layout import airy, grid
 
     rules = _load(name, sets)
     if as_json:
@@ -196,8 +196,8 @@ def diff_rules(
     as_json: Json = False,
 ) -> None:
     """Show only what differs between two rule sets."""
+    from pickosim.reports.layout import airy, grid
     from pickosim.rules import differences
-    from pickosim.words.layout import airy, grid
 
     first, second = _load(a), _load(b)
     rows = differences(first, second)
@@ -216,7 +216,8 @@ def list_strategies(context: typer.Context, as_json: Json = False) -> None:
     """List the bots, or show one."""
     if context.invoked_subcommand is not None:
         return
-    from pickosim.authors.authoring import catalogue, catalogue_table
+    from pickosim.bots.catalogue import catalogue
+    from pickosim.reports.bot_words import catalogue_table
 
     if as_json:
         print(json_of([asdict(bot) for bot in catalogue()]))
@@ -227,7 +228,8 @@ def list_strategies(context: typer.Context, as_json: Json = False) -> None:
 @strategies_app.command("show")
 def show_strategy(bot: Bot, as_json: Json = False) -> None:
     """Show all about one bot: what it says of itself, its parameters, what it decides."""
-    from pickosim.authors.authoring import describe, page
+    from pickosim.bots.catalogue import describe
+    from pickosim.reports.bot_words import page
 
     description = describe(bot)
     if as_json:
@@ -245,7 +247,7 @@ def new(
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
 ) -> None:
     """Write a new bot to begin with; it runs as it is."""
-    from pickosim.authors.authoring import write_bot
+    from pickosim.bots.catalogue import write_bot
 
     write_bot(file, valuation=valuation, force=force)
     name = shlex.quote(str(file))
@@ -262,8 +264,8 @@ def check(bot: Bot, as_json: Json = False) -> None:
     Exit code 1 if it does not.
     """
     with compiling():
-        from pickosim.authors.conformance import check_bot
-        from pickosim.speed.warm import warm_up
+        from pickosim.games.check import check_bot
+        from pickosim.studies.warm import warm_up
 
         warm_up()
     findings = []
@@ -334,8 +336,8 @@ def watch(
         for event in events:
             print(json.dumps(event, ensure_ascii=False))
     else:
-        from pickosim.words.layout import hanging
-        from pickosim.words.story import story
+        from pickosim.reports.layout import hanging
+        from pickosim.reports.story import story
 
         show(*(hanging(line) for line in story(events)))
     if mistake is not None:
@@ -409,8 +411,8 @@ def tournament(
     with compiling():
         from pickosim.api import plan_tournament
         from pickosim.bots.loading import built_in_bots
-        from pickosim.runs.run_folder import export_formats
-        from pickosim.speed.warm import warm_up
+        from pickosim.runs.folder import export_formats
+        from pickosim.studies.warm import warm_up
 
         formats = export_formats(export)
         cluster = _cluster(backend, scheduler)
@@ -496,9 +498,9 @@ def compare(
     """
     with compiling():
         from pickosim.api import plan_compare
-        from pickosim.runs.entrants import listed_bots
-        from pickosim.runs.run_folder import export_formats
-        from pickosim.speed.warm import warm_up
+        from pickosim.bots.entrants import listed_bots
+        from pickosim.runs.folder import export_formats
+        from pickosim.studies.warm import warm_up
 
         formats = export_formats(export)
         cluster = _cluster(backend, scheduler)
@@ -584,9 +586,9 @@ def balance(
     """
     with compiling():
         from pickosim.api import plan_balance
-        from pickosim.runs.entrants import listed_bots
-        from pickosim.runs.run_folder import export_formats
-        from pickosim.speed.warm import warm_up
+        from pickosim.bots.entrants import listed_bots
+        from pickosim.runs.folder import export_formats
+        from pickosim.studies.warm import warm_up
 
         formats = export_formats(export)
         cluster = _cluster(backend, scheduler)
@@ -630,9 +632,9 @@ def run_experiment(
     """
     with compiling():
         from pickosim.api import plan_experiment
-        from pickosim.runs.run_folder import new_folder
-        from pickosim.speed.warm import warm_up
+        from pickosim.runs.folder import new_folder
         from pickosim.studies.experiments import load_experiment
+        from pickosim.studies.warm import warm_up
 
         experiment = load_experiment(file, games)
         cluster = _cluster(backend, scheduler)
@@ -657,7 +659,7 @@ def resume(
     """
     with compiling():
         from pickosim import api
-        from pickosim.speed.warm import warm_up
+        from pickosim.studies.warm import warm_up
 
         warm_up()
     with progress_bar() as progress:
@@ -691,7 +693,7 @@ def report(
 
     Prints the names of the files written.
     """
-    from pickosim.pages.html_report import save_charts, write_report
+    from pickosim.reports.html_report import save_charts, write_report
 
     if chart and not (png or svg):
         raise PickosimError("--chart picks charts for --png or --svg; the page has all of them.")
@@ -711,9 +713,9 @@ def bench(
     ] = 2,
 ) -> None:
     """Measure games a second on this machine."""
-    from pickosim.speed.bench import run_bench
-    from pickosim.speed.warm import warm_up
-    from pickosim.words.bench_words import bench_tables
+    from pickosim.bench import run_bench
+    from pickosim.reports.bench_words import bench_tables
+    from pickosim.studies.warm import warm_up
 
     with compiling():
         warm_up()
@@ -788,9 +790,9 @@ def odds(
     """
     rule_set = _load(rules, sets)
     with compiling():
-        from pickosim.chances.questions import Question
-        from pickosim.chances.turn_odds import answer
-        from pickosim.words.odds_words import tell
+        from pickosim.reports.odds_words import tell
+        from pickosim.turn_odds.answer import answer
+        from pickosim.turn_odds.question import Question
 
         question = Question(
             rule_set,
@@ -833,9 +835,9 @@ def _play(
     notes: dict[str, Any] | None = None,
 ) -> None:
     """Play a study in a run folder and show what came of it."""
+    from pickosim.runs.folder import RunFolder, new_folder
     from pickosim.runs.results import results_of
     from pickosim.runs.run import Workers, start
-    from pickosim.runs.run_folder import RunFolder, new_folder
 
     check_format(form)
     folder = RunFolder(out or new_folder(study.kind))

@@ -107,7 +107,7 @@ def check_format(form: str) -> None:
 
 def show_results(results: Results, form: str) -> None:
     """The results on standard output, and where they are kept on standard error."""
-    from pickosim.words.result_words import as_csv, as_json, as_words
+    from pickosim.reports.result_words import as_csv, as_json, as_words
 
     check_format(form)
     if form == "json":

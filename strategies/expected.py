@@ -3,8 +3,8 @@
 import numpy as np
 
 from pickosim.bots.view import Turn
-from pickosim.exact.valuation import Valuation, Worth
 from pickosim.rules import SPECIALISTS
+from pickosim.solver.valuation import Valuation, Worth
 
 
 class Expected(Valuation):

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pickosim.bots.view import FloatArray, Turn
-from pickosim.exact.solver import chances
-from pickosim.exact.turn_graph import Problem
-from pickosim.exact.valuation import Valuation, Worth
 from pickosim.rules import SPECIALISTS
+from pickosim.solver.graph import Problem
+from pickosim.solver.solve import chances
+from pickosim.solver.valuation import Valuation, Worth
 
 
 class Winner(Valuation):

@@ -30,7 +30,7 @@ from pickosim.engine.log import events, new_log, with_room
 from pickosim.engine.rulebook import NOTHING, SEATS
 from pickosim.engine.table import deal, first_fault
 from pickosim.engine.tally import end_turns, record
-from pickosim.games.game import Batch
+from pickosim.games.batch import Batch
 from pickosim.games.match import Match, seat
 from pickosim.games.trace import _trace
 from pickosim.rules import SPECIALISTS, RuleSet, load_rules

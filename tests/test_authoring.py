@@ -9,18 +9,12 @@ import pytest
 from rich.console import Console
 from test_conformance import elsewhere, findings, wrong  # noqa: F401
 
-from pickosim.authors.authoring import (
-    bot_source,
-    catalogue,
-    catalogue_table,
-    class_name,
-    describe,
-    page,
-)
+from pickosim.bots.catalogue import bot_source, catalogue, class_name, describe
 from pickosim.bots.loading import built_in_bots, load_bot
 from pickosim.bots.view import METHODS
 from pickosim.cli import run
 from pickosim.errors import PickosimError
+from pickosim.reports.bot_words import catalogue_table, page
 
 KINDS = pytest.mark.parametrize("kind", [[], ["--valuation"]], ids=["bot", "valuation"])
 

@@ -19,12 +19,12 @@ import pickosim
 from pickosim import cli
 from pickosim.api import plan_balance
 from pickosim.errors import PickosimError
+from pickosim.reports.balance_words import balance_words
 from pickosim.rules import SPECIALISTS, load_rules
+from pickosim.runs.folder import RunFolder
 from pickosim.runs.results import Results
-from pickosim.runs.run_folder import RunFolder
-from pickosim.runs.schedule import lane
+from pickosim.studies.balance import NUMBERS, TAKERS, Balance
 from pickosim.studies.balance_findings import findings
-from pickosim.studies.balance_study import NUMBERS, TAKERS, Balance
 from pickosim.studies.balance_sums import (
     Case,
     Start,
@@ -38,9 +38,9 @@ from pickosim.studies.balance_sums import (
     worth_values,
 )
 from pickosim.studies.balance_tables import SCHEMAS, Weighed, worth_rows
-from pickosim.studies.block_sums import PARTS
+from pickosim.studies.schedule import lane
 from pickosim.studies.suggest_balance import Knob, finalists, judge, shrunk
-from pickosim.words.balance_words import balance_words
+from pickosim.studies.tournament_sums import PARTS
 
 TILES = "tiles={21=1,22=1,23=1,24=1,25=2,26=2,27=2,28=2}"
 QUICK = ["exact_only=[]", TILES, "bratworms=3", "turn_limit=150"]

@@ -7,12 +7,12 @@ from random import Random
 import numpy as np
 import pytest
 
-from pickosim.games.game import play_games
+from pickosim import baseline
+from pickosim.bench import PlainEager
+from pickosim.games.batch import play_games
 from pickosim.games.match import seat
 from pickosim.games.trace import trace_games
 from pickosim.rules import PRESETS
-from pickosim.speed import baseline
-from pickosim.speed.bench import PlainEager
 
 GAMES = 3_000
 

@@ -21,7 +21,7 @@ from pickosim.bots.loading import built_in_bots, load_bot, spec_of
 from pickosim.bots.strategy import Strategy, bot_name
 from pickosim.cli import run
 from pickosim.errors import BotError
-from pickosim.games.game import play_games
+from pickosim.games.batch import play_games
 from pickosim.games.match import Match, seat
 from pickosim.games.trace import trace_game
 from pickosim.rules import PRESETS

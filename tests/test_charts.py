@@ -12,9 +12,9 @@ import polars as pl
 import pytest
 
 from pickosim.errors import PickosimError
-from pickosim.pages import charts
+from pickosim.reports import charts
+from pickosim.stats.quantiles import histogram_quantile
 from pickosim.studies.balance_tables import SCHEMAS as BALANCE
-from pickosim.studies.stats import histogram_quantile
 from pickosim.studies.tournament_tables import ALL_BOTS
 from pickosim.studies.tournament_tables import SCHEMAS as TOURNAMENT
 
@@ -230,6 +230,6 @@ def test_colours_can_be_read(scheme):
 
 def test_without_the_packages_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "altair", None)
-    monkeypatch.delitem(sys.modules, "pickosim.pages.charts")
+    monkeypatch.delitem(sys.modules, "pickosim.reports.charts")
     with pytest.raises(PickosimError, match=r"pip install 'pickosim\[report\]'"):
-        __import__("pickosim.pages.charts")
+        __import__("pickosim.reports.charts")

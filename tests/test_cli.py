@@ -28,7 +28,7 @@ import pickosim
 from pickosim import cli
 from pickosim.games.trace import Event
 from pickosim.rules import PRESETS, SPECIALISTS
-from pickosim.runs.schedule import lane, rotations, round_robin
+from pickosim.studies.schedule import lane, rotations, round_robin
 
 PROGRAM = Path(sys.executable).with_name("pickosim")
 SNAPSHOTS = Path(__file__).with_name("snapshots")
@@ -454,7 +454,7 @@ KEYS = {
 @pytest.fixture
 def short_bench(monkeypatch):
     """The benchmark with a few games a case: its form, not its figures."""
-    bench = importlib.import_module("pickosim.speed.bench")
+    bench = importlib.import_module("pickosim.bench")
     monkeypatch.setattr(bench, "REPEATS", 1)
     monkeypatch.setattr(bench, "_games_for", lambda *_args, **_options: 64)
 

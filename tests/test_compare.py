@@ -17,16 +17,17 @@ from scipy.stats import binom, false_discovery_control, norm
 import pickosim
 from pickosim import cli
 from pickosim.api import plan_compare
+from pickosim.bots.entrants import listed_bots
 from pickosim.errors import PickosimError
-from pickosim.games.game import play_games
+from pickosim.games.batch import play_games
 from pickosim.games.match import seat
+from pickosim.reports.compare_words import compare_words
+from pickosim.reports.intervals import drawn
 from pickosim.rules import load_rules
-from pickosim.runs.entrants import listed_bots
 from pickosim.runs.results import Results
 from pickosim.runs.run import Progress, RunStoppedError
-from pickosim.runs.schedule import lane, rotations
+from pickosim.studies.compare import Compare, seatings
 from pickosim.studies.compare_findings import findings
-from pickosim.studies.compare_study import Compare, seatings
 from pickosim.studies.compare_tables import (
     MEASURES,
     SCHEMAS,
@@ -34,9 +35,8 @@ from pickosim.studies.compare_tables import (
     length_counts,
     quantile_interval,
 )
+from pickosim.studies.schedule import lane, rotations
 from pickosim.studies.sentences import listed, plus_minus
-from pickosim.words.compare_words import compare_words
-from pickosim.words.intervals import drawn
 
 BOTS = ["random", "eager"]
 VARIANTS = ["classic", "french", "extrawurm"]

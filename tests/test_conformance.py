@@ -11,7 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pickosim.authors.conformance import (
+from pickosim.bots.loading import built_in_bots
+from pickosim.bots.strategy import Strategy
+from pickosim.bots.view import METHODS, Turn
+from pickosim.engine.dice import POINTS
+from pickosim.errors import BotError
+from pickosim.games.batch import Batch
+from pickosim.games.check import (
     BATCH_SIZE,
     INPUTS,
     LEGAL,
@@ -26,12 +32,6 @@ from pickosim.authors.conformance import (
     check_bot,
     legal_seatings,
 )
-from pickosim.bots.loading import built_in_bots
-from pickosim.bots.strategy import Strategy
-from pickosim.bots.view import METHODS, Turn
-from pickosim.engine.dice import POINTS
-from pickosim.errors import BotError
-from pickosim.games.game import Batch
 from pickosim.rules import PRESETS, WORM
 
 QUICK = Effort(players=(2, 7), table_games=2, games=25, alone=2, turn_limit=60, seconds=0.01)

@@ -31,7 +31,7 @@ from pickosim.engine.dice import (
 )
 from pickosim.engine.log import ROLL, events, new_log
 from pickosim.engine.rulebook import rulebook
-from pickosim.games.game import Batch, play_games
+from pickosim.games.batch import Batch, play_games
 from pickosim.games.match import seat
 from pickosim.rules import MOST_DICE, load_rules
 

@@ -24,7 +24,7 @@ from pickosim.engine.log import ROLL, events, new_log
 from pickosim.engine.table import deal
 from pickosim.engine.tally import Tally
 from pickosim.errors import RulesError
-from pickosim.games.game import Batch, play_games
+from pickosim.games.batch import Batch, play_games
 from pickosim.games.match import Match, seat
 from pickosim.games.trace import trace_game, trace_games
 from pickosim.rules import PRESETS, SPECIALISTS, RuleSet, load_rules
@@ -461,7 +461,7 @@ def test_a_game_far_out_can_be_played():
 
 OTHER_PROCESS = """
 import json, sys
-from pickosim.games.game import play_games
+from pickosim.games.batch import play_games
 from pickosim.games.match import seat
 from pickosim.games.trace import trace_game
 found = []

@@ -11,7 +11,7 @@ import pytest
 import pickosim
 from pickosim import cli
 from pickosim.errors import PickosimError
-from pickosim.runs.run_folder import RunFolder
+from pickosim.runs.folder import RunFolder
 from pickosim.studies.experiments import load_experiment
 
 SHIPPED = sorted((Path(__file__).parents[1] / "experiments").glob("*.toml"))

@@ -14,20 +14,20 @@ import polars as pl
 import pytest
 from scipy.stats import chisquare
 
-from pickosim.chances.questions import Question
-from pickosim.chances.turn_odds import answer, odds
 from pickosim.cli import run
 from pickosim.engine.dice import POINTS, rolls
 from pickosim.engine.rulebook import NOTHING
 from pickosim.errors import PickosimError
-from pickosim.exact.solver import chances
-from pickosim.exact.turn_graph import Problem
-from pickosim.exact.turn_law import TablePolicy, law
-from pickosim.games.game import Batch
+from pickosim.games.batch import Batch
 from pickosim.games.match import seat
 from pickosim.games.trace import FAIL_REASONS, face_name
+from pickosim.reports.odds_words import bar, tell
 from pickosim.rules import PRESETS, RuleSet, Seat, load_rules
-from pickosim.words.odds_words import bar, tell
+from pickosim.solver.graph import Problem
+from pickosim.solver.law import TablePolicy, law
+from pickosim.solver.solve import chances
+from pickosim.turn_odds.answer import answer, odds
+from pickosim.turn_odds.question import Question
 
 WORM = 6
 AT_LEAST = {21: 0.893026737151, 24: 0.748373333870, 30: 0.263789519465, 36: 0.015678145194}

@@ -18,7 +18,7 @@ import pytest
 
 from pickosim.bots.strategy import Strategy
 from pickosim.bots.view import Turn
-from pickosim.games.game import play_games
+from pickosim.games.batch import play_games
 from pickosim.games.match import seat
 from pickosim.rules import load_rules
 

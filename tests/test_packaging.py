@@ -30,21 +30,21 @@ FOLDERS = sorted(path.parent for path in PACKAGE.glob("*/__init__.py"))
 STRATEGIES = sorted((ROOT / "strategies").glob("*.py"))
 
 LAYERS = {
-    "": "errors rules",
+    "": "errors amounts rules",
     "engine": "kernels dice rulebook log table turn claim tally",
-    "bots": "view strategy heuristics loading",
-    "exact": "turn_graph turn_law solver solution_cache valuation",
-    "games": "match ask game frames trace",
-    "chances": "questions turn_odds",
-    "runs": "amounts schedule entrants sums provenance run_folder run results chunk_size",
-    "studies": "stats ratings sprt table_rows sentences block_sums tournament_tables tournament_study game_measures variants "
-    "compare_tables compare_findings compare_study balance_sums suggest_balance balance_tables "
-    "balance_findings balance_study kinds experiments",
-    "speed": "warm baseline bench",
-    "words": "layout intervals story tournament_words compare_words balance_words result_words bench_words odds_words",
-    "pages": "html_tables charts report_content html_report",
-    "authors": "conformance authoring",
-    " ": "api __init__ terminal cli",
+    "bots": "view strategy heuristics loading catalogue digest entrants",
+    "solver": "graph law solve cache valuation",
+    "games": "match ask batch frames trace check",
+    "turn_odds": "question answer",
+    "stats": "moments quantiles multiple_testing ratings sprt",
+    "runs": "sums provenance folder run results",
+    "studies": "schedule chunk_size table_rows sentences tournament_sums tournament_tables tournament measures variants "
+    "compare_tables compare_findings compare balance_sums suggest_balance balance_tables "
+    "balance_findings balance kinds experiments warm",
+    " ": "baseline bench",
+    "reports": "layout intervals story bot_words tournament_words compare_words balance_words result_words bench_words "
+    "odds_words html_tables charts report_content html_report",
+    "  ": "api __init__ terminal cli",
 }
 READING_ORDER = [
     f"{folder}.{module}" if folder.strip() else module
@@ -214,7 +214,7 @@ def test_the_wheel_carries_presets_and_bots(wheel):
     assert {f"pickosim/presets/{preset}.toml" for preset in PRESETS} <= names
     assert {f"pickosim/strategies/{path.name}" for path in STRATEGIES} <= names
     assert {str(path.relative_to(ROOT)) for path in MODULES.values()} <= names
-    beside = [*PACKAGE.glob("authors/templates/*"), *PACKAGE.glob("pages/page/*")]
+    beside = [*PACKAGE.glob("bots/templates/*"), *PACKAGE.glob("reports/page/*")]
     assert beside and {str(path.relative_to(ROOT)) for path in beside} <= names
     tops = {name.split("/")[0] for name in names}
     assert tops == {"pickosim", f"pickosim-{pickosim.__version__}.dist-info"}

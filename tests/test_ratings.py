@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 from scipy.stats import t as student
 
-from pickosim.studies.ratings import SCALE, Counted, Ratings, rate
+from pickosim.stats.ratings import SCALE, Counted, Ratings, rate
 
 PARTS = 420
 """What a game counts: 1 / (comb(tied, k) * k) of it is a whole number, up to seven tied."""

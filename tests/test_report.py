@@ -15,9 +15,9 @@ import pytest
 import pickosim
 from pickosim.cli import run
 from pickosim.errors import PickosimError
-from pickosim.pages import html_tables
-from pickosim.pages.html_report import chart_names, save_chart, write_report
-from pickosim.runs.run_folder import RunFolder
+from pickosim.reports import html_tables
+from pickosim.reports.html_report import chart_names, save_chart, write_report
+from pickosim.runs.folder import RunFolder
 
 CHROMIUM = shutil.which("chromium")
 in_browser = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on this machine")

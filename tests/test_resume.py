@@ -23,7 +23,7 @@ from polars.testing import assert_frame_equal
 import pickosim
 from pickosim import cli
 from pickosim.errors import PickosimError
-from pickosim.runs.run_folder import RunFolder
+from pickosim.runs.folder import RunFolder
 from pickosim.studies.tournament_tables import SCHEMAS
 
 PROGRAM = Path(sys.executable).with_name("pickosim")
@@ -161,7 +161,7 @@ def test_a_full_disk_is_told_and_nothing_is_lost(tmp_path, whole, capfd):
     code = SCRIPT.format(bots=BOTS, games=GAMES, folder=str(folder), chunk=CHUNK, workers=1)
     limited = (
         "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "import pickosim.api, pickosim.speed.warm; pickosim.speed.warm.warm_up()\n"
+        "import pickosim.api, pickosim.studies.warm; pickosim.studies.warm.warm_up()\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))\n"
     )
     done = subprocess.run([sys.executable, "-c", limited + code], capture_output=True, text=True)

@@ -15,9 +15,9 @@ from scipy.stats import binomtest
 import pickosim
 from pickosim.api import Results, tournament
 from pickosim.errors import PickosimError
-from pickosim.runs.schedule import FIRST_LOOK, LOOK_GROWTH, Matchup, lane, rotations, round_robin
-from pickosim.studies.block_sums import GROUPS, PARTS, count_choices
-from pickosim.studies.stats import mean_interval, share_interval
+from pickosim.stats.moments import mean_interval, share_interval
+from pickosim.studies.schedule import FIRST_LOOK, LOOK_GROWTH, Matchup, lane, rotations, round_robin
+from pickosim.studies.tournament_sums import GROUPS, PARTS, count_choices
 from pickosim.studies.tournament_tables import ALL_BOTS, SCHEMAS
 
 TWINS = ["threshold:target=21", "threshold:target=21,last_dice=2"]

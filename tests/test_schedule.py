@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pickosim
+from pickosim.amounts import count, numbers, range_values, share
 from pickosim.api import plan_tournament
+from pickosim.bots.entrants import check_sources, enter
 from pickosim.errors import PickosimError
-from pickosim.runs.amounts import count, numbers, range_values, share
-from pickosim.runs.entrants import check_sources, enter
-from pickosim.runs.schedule import (
+from pickosim.studies.schedule import (
     LOOK_GROWTH,
     blocks_for,
     chunks,

@@ -15,8 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pickosim.engine.dice import rolls
-from pickosim.exact.solution_cache import Cache, _hash
-from pickosim.exact.solver import (
+from pickosim.rules import WORM
+from pickosim.solver.cache import Cache, _hash
+from pickosim.solver.graph import Problem, Rolled, Standing, graph, states
+from pickosim.solver.law import Law, TablePolicy, law
+from pickosim.solver.solve import (
     Optimal,
     best_face,
     chances,
@@ -25,9 +28,6 @@ from pickosim.exact.solver import (
     should_stop,
     solve,
 )
-from pickosim.exact.turn_graph import Problem, Rolled, Standing, graph, states
-from pickosim.exact.turn_law import Law, TablePolicy, law
-from pickosim.rules import WORM
 
 STANDARD, SPECIAL = (1, 2, 3, 4, 5, 6), (1, 1, 1, 6, 6, 6)
 SMALL = [

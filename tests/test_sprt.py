@@ -10,7 +10,7 @@ import pytest
 
 import pickosim
 from pickosim.errors import PickosimError
-from pickosim.studies.sprt import Sprt, parse
+from pickosim.stats.sprt import Sprt, parse
 
 TWINS = ("threshold:target=21", "threshold:target=21,last_dice=2")
 """Two names of the same bot: `last_dice` is 2 by default."""

@@ -22,7 +22,7 @@ from pickosim.bots.loading import built_in_bots, load_bot
 from pickosim.bots.view import METHODS, Turn
 from pickosim.engine.rulebook import NOTHING, SEATS
 from pickosim.errors import StrategyError
-from pickosim.games.game import Batch, play_games
+from pickosim.games.batch import Batch, play_games
 from pickosim.games.match import seat
 from pickosim.games.trace import trace_games
 from pickosim.rules import PRESETS, SPECIALISTS, load_rules

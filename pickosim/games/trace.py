@@ -14,7 +14,7 @@ from pickosim.engine.rulebook import APPLE, NOTHING, SEATS
 from pickosim.engine.table import is_seat
 from pickosim.engine.tally import Tally
 from pickosim.errors import StrategyError
-from pickosim.games.game import Batch
+from pickosim.games.batch import Batch
 from pickosim.games.match import Match, check_numbers
 from pickosim.rules import SPECIALISTS, WORM
 

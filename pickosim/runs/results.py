@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 
 from pickosim.errors import PickosimError
+from pickosim.runs.folder import RunFolder
 from pickosim.runs.run import Outcome
-from pickosim.runs.run_folder import RunFolder
 
 
 @dataclass(frozen=True)

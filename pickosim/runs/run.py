@@ -27,8 +27,8 @@ from joblib.externals.loky.process_executor import BrokenProcessPool
 
 from pickosim.errors import PickosimError, StrategyError
 from pickosim.rules import RULES_VERSION
+from pickosim.runs.folder import Manifest, RunFolder
 from pickosim.runs.provenance import machine, peak_megabytes, versions
-from pickosim.runs.run_folder import Manifest, RunFolder
 from pickosim.runs.sums import Sums, add
 
 Tables = dict[str, pl.DataFrame]

@@ -11,8 +11,8 @@ import polars as pl
 from scipy.stats import norm
 
 from pickosim.rules import RuleSet
+from pickosim.stats.moments import CONFIDENCE, Estimate
 from pickosim.studies.sentences import BEYOND_CHANCE, is_beyond_chance, listed, plus_minus
-from pickosim.studies.stats import CONFIDENCE, Estimate
 from pickosim.studies.table_rows import Row, corrected
 
 SHOWN_SHIFT = {

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from pickosim.engine.rulebook import RAVEN
 from pickosim.engine.tally import Tally
+from pickosim.games.batch import Batch
 from pickosim.games.frames import win_shares
-from pickosim.games.game import Batch
 from pickosim.games.match import Match, seat
 from pickosim.rules import SPECIALISTS, RuleSet
 from pickosim.runs.sums import Sums
-from pickosim.studies.block_sums import PARTS
-from pickosim.studies.game_measures import block_values, products
+from pickosim.studies.measures import block_values, products
+from pickosim.studies.tournament_sums import PARTS
 
 Ints = NDArray[np.int64]
 

@@ -11,9 +11,7 @@ import polars as pl
 from pickosim.engine.rulebook import RAVEN
 from pickosim.rules import SPECIALISTS, RuleSet, option_texts
 from pickosim.runs.sums import Sums
-from pickosim.studies.block_sums import PARTS
-from pickosim.studies.game_measures import SHARES, Measured, difference, interval, read
-from pickosim.studies.stats import (
+from pickosim.stats.moments import (
     Estimate,
     Moments,
     RatioMoments,
@@ -21,8 +19,10 @@ from pickosim.studies.stats import (
     share_interval,
     stratified_mean,
 )
+from pickosim.studies.measures import SHARES, Measured, difference, interval, read
 from pickosim.studies.suggest_balance import Guess, Knob, changed, in_order, judge, taker_gains
 from pickosim.studies.table_rows import Row, corrected, rates
+from pickosim.studies.tournament_sums import PARTS
 
 MISSED = ("turns", "margin", "first_seat")
 """What the game without a specialist is measured by: turns a game, the winner's margin in worms, and the

@@ -10,8 +10,8 @@ import polars as pl
 from scipy.stats import norm
 
 from pickosim.errors import PickosimError, suggest
+from pickosim.stats.moments import CONFIDENCE, Estimate
 from pickosim.studies.sentences import is_beyond_chance, listed, plus_minus
-from pickosim.studies.stats import CONFIDENCE, Estimate
 from pickosim.studies.table_rows import Row, corrected
 
 MOST_TOLD = 8

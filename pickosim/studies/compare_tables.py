@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from pickosim.runs.sums import Sums
-from pickosim.studies.game_measures import (
+from pickosim.stats.moments import CONFIDENCE, Estimate, share_interval
+from pickosim.stats.quantiles import histogram_quantile
+from pickosim.studies.measures import (
     SHARES,
     Ints,
     Measured,
@@ -22,12 +24,6 @@ from pickosim.studies.game_measures import (
     read,
     read_bot,
     read_seat,
-)
-from pickosim.studies.stats import (
-    CONFIDENCE,
-    Estimate,
-    histogram_quantile,
-    share_interval,
 )
 from pickosim.studies.table_rows import Row, corrected, rates
 from pickosim.studies.variants import Variant, what_differs

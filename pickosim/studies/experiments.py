@@ -11,16 +11,16 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from pickosim.amounts import count, share
+from pickosim.bots.entrants import enter
 from pickosim.errors import PickosimError, suggest
 from pickosim.rules import load_rules
-from pickosim.runs.amounts import count, share
-from pickosim.runs.entrants import enter
-from pickosim.runs.schedule import table_sizes
-from pickosim.studies.balance_study import chosen
+from pickosim.stats.sprt import parse as parse_sprt
+from pickosim.studies.balance import chosen
 from pickosim.studies.balance_tables import SCHEMAS as BALANCE_TABLES
 from pickosim.studies.compare_findings import check_about
 from pickosim.studies.compare_tables import SCHEMAS as COMPARE_TABLES
-from pickosim.studies.sprt import parse as parse_sprt
+from pickosim.studies.schedule import table_sizes
 from pickosim.studies.tournament_tables import SCHEMAS as TOURNAMENT_TABLES
 from pickosim.studies.variants import make_variants
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pickosim.bots.entrants import check_sources
 from pickosim.errors import PickosimError, RulesError
 from pickosim.rules import RULES_VERSION, RuleSet, differences, load_rules
-from pickosim.runs.entrants import check_sources
+from pickosim.runs.folder import Manifest
 from pickosim.runs.run import Study, plan_digest
-from pickosim.runs.run_folder import Manifest
-from pickosim.studies.balance_study import Balance
-from pickosim.studies.compare_study import Compare
-from pickosim.studies.tournament_study import Tournament
+from pickosim.studies.balance import Balance
+from pickosim.studies.compare import Compare
+from pickosim.studies.tournament import Tournament
 
 KINDS = {kind.kind: kind for kind in (Tournament, Compare, Balance)}
 

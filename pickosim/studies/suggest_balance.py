@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from pickosim.rules import RuleSet
 from pickosim.runs.sums import Sums
-from pickosim.studies.block_sums import PARTS
-from pickosim.studies.stats import CONFIDENCE, Estimate
+from pickosim.stats.moments import CONFIDENCE, Estimate
+from pickosim.studies.tournament_sums import PARTS
 
 Floats = NDArray[np.float64]
 

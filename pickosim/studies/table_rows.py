@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pickosim.studies.stats import adjusted
+from pickosim.stats.multiple_testing import adjusted
 
 Row = dict[str, Any]
 

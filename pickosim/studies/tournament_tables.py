@@ -11,11 +11,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from pickosim.rules import SPECIALISTS
-from pickosim.runs.schedule import Matchup
 from pickosim.runs.sums import Sums
-from pickosim.studies.block_sums import PARTS
-from pickosim.studies.ratings import Ratings, rate
-from pickosim.studies.stats import (
+from pickosim.stats.moments import (
     Moments,
     RatioMoments,
     ratio_interval,
@@ -23,7 +20,10 @@ from pickosim.studies.stats import (
     share_superiority,
     stratified_mean,
 )
+from pickosim.stats.ratings import Ratings, rate
+from pickosim.studies.schedule import Matchup
 from pickosim.studies.table_rows import Row, rates
+from pickosim.studies.tournament_sums import PARTS
 
 ALL_BOTS = "(all)"
 """Stands for the strategy where all of them are counted together."""

@@ -11,9 +11,9 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+from pickosim.amounts import range_values
 from pickosim.errors import PickosimError, RulesError, suggest
 from pickosim.rules import RuleSet, differences, load_rules
-from pickosim.runs.amounts import range_values
 
 MOST_VARIANTS = 100
 """Variants of a run at most: a slip of the keyboard should not sweep a million."""

@@ -1,0 +1,434 @@
+"""What a report says: of each kind of run, the answer in a sentence, then figures with their data."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from math import inf
+
+import polars as pl
+
+from pickosim.errors import PickosimError
+from pickosim.reports import charts
+from pickosim.reports.layout import percent
+from pickosim.rules import RuleSet
+from pickosim.runs.results import Results
+from pickosim.studies.sentences import BEYOND_CHANCE, listed
+
+Draw = Callable[[], charts.Drawing]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A table of a run, drawn if it can be: a chart that draws nothing is left out."""
+
+    name: str
+    """In addresses, and of files."""
+    title: str
+    note: str
+    """How to read it."""
+    data: pl.DataFrame
+    draw: Draw | None = None
+    is_open: bool = False
+    """Whether the table is shown at once."""
+
+
+@dataclass(frozen=True)
+class Content:
+    """All that a report says of the results of a run."""
+
+    title: str
+    headline: str
+    sentences: list[str]
+    figures: list[Figure]
+
+
+def content_of(results: Results) -> Content:
+    """What there is to say of a run."""
+    manifest = results.manifest
+    kind = manifest["kind"]
+    if kind not in _FIGURES:
+        raise PickosimError(f'This version writes no reports on runs of kind "{kind}".')
+    headline, figures = _HEADLINES[kind], _FIGURES[kind]
+    result = manifest["result"]
+    return Content(
+        title=manifest.get("question") or _title(results),
+        headline=result.get("headline") or headline(results),
+        sentences=list(result.get("sentences", ())),
+        figures=[figure for figure in figures(results) if len(figure.data)],
+    )
+
+
+def _title(results: Results) -> str:
+    plan, kind = results.manifest["plan"], results.manifest["kind"]
+    return {
+        "tournament": f"Tournament: {_named(bot['name'] for bot in plan['strategies'])}",
+        "compare": f"Rules compared: {_named(variant['name'] for variant in plan.get('variants', ()))}",
+        "balance": f"Balance of the specialists, rules {plan['rules']['name']}",
+    }[kind]
+
+
+def _named(names: Iterable[str], most: int = 4) -> str:
+    """Names, the first of them if there are many."""
+    all_names = list(names)
+    more = len(all_names) - most
+    return f"{', '.join(all_names[:most])} and {more} more" if more > 1 else listed(all_names)
+
+
+def table(results: Results, name: str) -> pl.DataFrame:
+    """A table of a run; an empty one if the run has none of that name."""
+    return results.tables.get(name, pl.DataFrame())
+
+
+# ------------------------------------------------------------------------------------- a tournament
+
+
+def _leader(results: Results) -> str:
+    """Who leads, and whether that is beyond chance."""
+    first, *others = results.standings.head(2).to_dicts()
+    said = (
+        f"{first['strategy']} wins {percent(first['win_share'])} of its {first['games']:,} games "
+        f"(95 %: {100 * first['win_share_low']:.2f} to {100 * first['win_share_high']:.2f})"
+    )
+    if not others:
+        return f"{said}."
+    (second,) = others
+    said += f", {second['strategy']} {percent(second['win_share'])}"
+    said += f" ({100 * second['win_share_low']:.2f} to {100 * second['win_share_high']:.2f}). "
+    return said + _verdict(results, first, second)
+
+
+def _verdict(results: Results, first: charts.Point, second: charts.Point) -> str:
+    """Whether the first of the standings is better than the second, as far as they can be compared."""
+    pair = (pl.col("strategy") == first["strategy"]) & (pl.col("rival") == second["strategy"])
+    met = results.pairs.filter(pair).to_dicts()
+    apart = first["win_share_low"] > second["win_share_high"]
+    plan = results.manifest["plan"]
+    if plan["focus"] is not None or plan["possible_matchups"] > len(plan["matchups"]):
+        said = "They had different opponents, so that their win shares do not say who is better."
+    elif apart:
+        said = "The lead is beyond chance: the two intervals do not touch."
+    else:
+        said = "The lead may be chance: the two intervals overlap."
+    if not met or len(results.standings) == 2:
+        return said
+    (duel,) = met
+    beyond = duel["ahead_low"] > 0.5 or duel["ahead_high"] < 0.5
+    return (
+        f"{said} Where they meet, {first['strategy']} finishes ahead in "
+        f"{percent(duel['ahead'])} ({100 * duel['ahead_low']:.2f} to "
+        f"{100 * duel['ahead_high']:.2f}; {duel['games']:,} games), "
+        f"{'beyond' if beyond else 'within'} chance."
+    )
+
+
+def _tournament(results: Results) -> Iterator[Figure]:
+    standings, pairs = results.standings, results.pairs
+    players = len(results.manifest["plan"]["matchups"][0])
+    yield Figure(
+        "standings",
+        "Standings",
+        f"Win shares with 95 % intervals; a shared first place is split. Dashed: an even share at a "
+        f"table of {players}.{_only(standings)}",
+        standings,
+        lambda: charts.win_shares(standings, players),
+        is_open=True,
+    )
+    yield Figure(
+        "cross-table",
+        "Who finishes ahead of whom",
+        "Share of their games in which the bot of the row finishes ahead of the bot with the column's "
+        f"number, ties counted half.{_only(standings)}",
+        pairs,
+        lambda: charts.cross_table(standings, pairs),
+    )
+    yield Figure(
+        "ratings",
+        "Ratings",
+        "On the scale of Elo, from all finishing orders: 400 points are odds of 10 to 1; the mean is "
+        f"1500. Bars: 95 % intervals against the mean of the field.{_unrated(standings)}",
+        standings.select("strategy", "games", "rating", "rating_error", "rating_field"),
+        lambda: charts.ratings(standings),
+    )
+    yield Figure(
+        "scores",
+        "Worms at the end",
+        "How often a bot ends with so many worms; each shape is as tall as there is room. Dashed: its "
+        f"mean.{_only(standings)}",
+        results.scores,
+        lambda: charts.scores(results.scores, standings),
+    )
+    yield Figure(
+        "lengths",
+        "Length of a game",
+        "Turns of all games together. Dashed: the mean.",
+        results.lengths,
+        lambda: charts.lengths(results.lengths),
+    )
+    yield Figure(
+        "seats",
+        "Seats",
+        "What a seat wins above or below the mean of all seats, with all bots and with each; bars are the "
+        "95 % intervals of the seat's own win share. Seat 0 begins. Every bot sits in every seat equally "
+        "often.",
+        results.seats,
+        lambda: charts.seats(results.seats, standings),
+    )
+    yield Figure(
+        "specialists",
+        "Specialists seen",
+        "The win share of a bot in games that it ended with a specialist; dashed: in all its games. "
+        "This is an association, not what the specialist is worth: who is winning anyway gets more of "
+        "them. The command pickosim balance asks for the worth.",
+        results.specialists,
+        lambda: charts.specialists(results.specialists, standings),
+    )
+    yield Figure(
+        "matchups",
+        "Tables",
+        "What every bot came to at every table, against the same rivals.",
+        results.matchups,
+    )
+
+
+def _only(standings: pl.DataFrame) -> str:
+    if len(standings) <= charts.MOST_ROWS:
+        return ""
+    return f" The chart shows the first {charts.MOST_ROWS} of {len(standings):,} bots."
+
+
+def _unrated(standings: pl.DataFrame) -> str:
+    """Ratings that cannot be drawn, in words."""
+    said = ""
+    for rating, words in ((inf, "more"), (-inf, "less")):
+        bots = standings.filter(pl.col("rating") == rating)["strategy"].to_list()
+        if bots:
+            said += f" No finite rating, but {words} than any: {', '.join(bots)}."
+    unknown = standings.filter(pl.col("rating").is_null() | pl.col("rating").is_nan())
+    if len(unknown):
+        said += f" Not to be rated: {', '.join(unknown['strategy'].to_list())}."
+    return said
+
+
+# ---------------------------------------------------------------------------------------- a compare
+
+
+def _most_changed(results: Results) -> str:
+    """How much of the comparison is beyond chance."""
+    compared = results.measures.filter(pl.col("p_adjusted").is_not_null())
+    beyond = compared.filter(pl.col("p_adjusted") < BEYOND_CHANCE)
+    return (
+        f"{len(beyond):,} of {len(compared):,} differences to the reference are beyond chance, "
+        "corrected for the number of comparisons."
+    )
+
+
+def _compare(results: Results) -> Iterator[Figure]:
+    measures = results.measures
+    yield Figure(
+        "effects",
+        "What a variant changes",
+        "Difference to the reference, both with the same dice, with 95 % intervals; every small chart "
+        "has its own scale; points are percentage points. A full dot is beyond chance (p < 0.05, corrected for the number of "
+        f"comparisons), a hollow one is not.{_unchanged(measures)}",
+        measures,
+        lambda: charts.effects(measures),
+    )
+    yield Figure(
+        "lengths",
+        "Length of a game",
+        "The dot is the median; half of all games lie in the bar, nine in ten on the line.",
+        table(results, "lengths"),
+        lambda: charts.variant_lengths(results.lengths),
+    )
+    yield Figure(
+        "seats",
+        "Seats",
+        "What a seat wins above or below an even share, with 95 % intervals. Seat 0 begins.",
+        table(results, "seats"),
+        lambda: charts.variant_seats(results.seats),
+    )
+    yield Figure(
+        "variants",
+        "The variants",
+        "What each differs in from the reference, and how it is asked for.",
+        _variants(results),
+        is_open=True,
+    )
+
+
+def _variants(results: Results) -> pl.DataFrame:
+    """The variants, with the arguments that give their rules."""
+    reference = results.manifest["plan"]["reference"]
+    rows = [
+        {
+            "variant": row["variant"],
+            "differs": "the reference"
+            if row["variant"] == reference
+            else row["differs"] or "nothing",
+            "rules": shlex.join(RuleSet.from_dict(json.loads(row["rules"])).as_arguments()),
+        }
+        for row in results.variants.to_dicts()
+    ]
+    return pl.DataFrame(rows)
+
+
+def _unchanged(measures: pl.DataFrame) -> str:
+    """Measures in which nothing differs at all."""
+    largest = measures.group_by("measure", maintain_order=True).agg(
+        pl.col("difference").abs().max().alias("largest")
+    )
+    same = largest.filter(pl.col("largest") == 0)["measure"].to_list()
+    names = "; ".join(map(charts.measure_name, same))
+    return f" No difference at all, and not drawn: {names}." if same else ""
+
+
+# ---------------------------------------------------------------------------------------- a balance
+
+
+def _most_worth(results: Results) -> str:
+    """The specialists at both ends."""
+    ordered = results.worth.sort("gain", descending=True).to_dicts()
+    best, least = ordered[0], ordered[-1]
+
+    def said(row: charts.Point) -> str:
+        where = charts.table_size(row["players"], row["bot"])
+        return f"{row['specialist']}: {charts.told(row, 'gain', charts.points_of)} ({where})"
+
+    return f"Worth most to start with is the {said(best)}; least, the {said(least)}."
+
+
+def _balance(results: Results) -> Iterator[Figure]:
+    worth, seen = results.worth, table(results, "seen")
+    yield Figure(
+        "worth",
+        "Worth",
+        "One seat starts with the specialist against nobody having it, with the same dice, in all seats: "
+        "what that gains in win share, with 95 % intervals. This is what the specialist causes. A full "
+        "dot is beyond chance (p < 0.05, corrected for the number of comparisons).",
+        worth,
+        lambda: charts.worth(worth),
+        is_open=True,
+    )
+    yield Figure(
+        "worth-worms",
+        "Worth in worms",
+        "The same games: what starting with the specialist gains in worms at the end.",
+        worth.select("bot", "players", "specialist", "games", "^worms.*$"),
+        lambda: charts.worth(worth, "worms"),
+    )
+    by_seat = table(results, "worth_by_seat")
+    yield Figure(
+        "worth-by-seat",
+        "Worth by seat",
+        "The gain in win share for each seat that starts with the specialist. Seat 0 begins.",
+        by_seat,
+        lambda: charts.worth_by_seat(by_seat, worth),
+    )
+    yield Figure(
+        "seen",
+        "Seen: holders that win",
+        "Ordinary games: the win share of whoever ends with the specialist. Dashed: an even share. This "
+        "is an association, not what the specialist is worth: who is winning anyway gets more of them. "
+        "Nobody ever owns the raven.",
+        seen,
+        lambda: charts.seen(seen, worth),
+    )
+    yield Figure(
+        "held",
+        "Seen: held at the end",
+        "Ordinary games: how often a player ends with the specialist.",
+        seen.select("bot", "players", "specialist", "games", "^held_at_end.*$")
+        if len(seen)
+        else seen,
+        lambda: charts.held(seen, worth),
+    )
+    absence = table(results, "absence")
+    yield Figure(
+        "absence",
+        "Absence",
+        "The game without the specialist, minus the game with all of them, with the same dice and 95 % "
+        "intervals. A full dot is beyond chance (corrected).",
+        absence,
+        lambda: charts.absence(absence, worth),
+    )
+    sensitivity = table(results, "sensitivity")
+    if len(sensitivity):
+        yield from _sensitivity(sensitivity)
+    suggestion = table(results, "suggestion")
+    if len(suggestion):
+        yield from _suggestion(suggestion, table(results, "suggestion_gains"), worth)
+
+
+def _sensitivity(sensitivity: pl.DataFrame) -> Iterator[Figure]:
+    """One thing moved at a time: where a specialist starts, and the numbers in the rules."""
+    is_tile = pl.col("option").str.starts_with("specialists.")
+    tiles, numbers = sensitivity.filter(is_tile), sensitivity.filter(~is_tile)
+    as_before = (
+        "All else is as in the rules, whose own setting has a ring; bars are 95 % intervals."
+    )
+    yield Figure(
+        "worth-by-tile",
+        "Worth by starting tile",
+        f"What a specialist brings to whoever takes it first, in win share. {as_before}",
+        tiles,
+        lambda: charts.sensitivity(tiles),
+    )
+    yield Figure(
+        "worth-by-number",
+        "Worth by number",
+        f"What a specialist brings to a seat that starts with it, in win share. {as_before}",
+        numbers,
+        lambda: charts.sensitivity(numbers),
+    )
+    taken = (
+        "The share of games in which somebody takes the specialist (the raven: in which it pays)."
+    )
+    columns = ["bot", "players", "specialist", "option", "setting", "games", "^take_up.*$"]
+    yield Figure(
+        "take-up-by-tile",
+        "Take-up by starting tile",
+        f"{taken} {as_before}",
+        tiles.select(columns),
+        lambda: charts.sensitivity(tiles, "take_up"),
+    )
+    played = numbers.filter(pl.col("take_up").is_not_null())
+    yield Figure(
+        "take-up-by-number",
+        "Take-up by number",
+        f"{taken} {as_before}",
+        played.select(columns),
+        lambda: charts.sensitivity(played, "take_up"),
+    )
+
+
+def _suggestion(
+    suggestion: pl.DataFrame, gains: pl.DataFrame, worth: pl.DataFrame
+) -> Iterator[Figure]:
+    """Settings that bring the specialists closer together."""
+    yield Figure(
+        "suggestion",
+        "Settings with a smaller spread",
+        "How far apart the specialists are in what they bring to whoever takes them first, setting by "
+        "setting, all played with the same dice; bars are 95 % intervals. Few changes are to be weighed "
+        "against a small spread: the table has the difference to the rules as given, paired by dice, "
+        "and the chance to be the best of these.",
+        suggestion,
+        lambda: charts.suggestion(suggestion),
+        is_open=True,
+    )
+    shown = gains.filter((pl.col("rank") == 1) | (pl.col("setting") == "as given"))
+    yield Figure(
+        "suggestion-gains",
+        "What they would bring",
+        "What a specialist brings to whoever takes it first, a game, in the first of these settings and "
+        "in the rules as given.",
+        shown,
+        lambda: charts.suggestion_gains(shown, worth),
+    )
+
+
+_FIGURES = {"tournament": _tournament, "compare": _compare, "balance": _balance}
+_HEADLINES = {"tournament": _leader, "compare": _most_changed, "balance": _most_worth}

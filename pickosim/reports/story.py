@@ -1,0 +1,205 @@
+"""The story: one game told for a person, turn by turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from pickosim.reports.layout import BAD, DICE, GOLD, GOOD, QUIET, WORM
+
+if TYPE_CHECKING:
+    from pickosim.games.trace import Event
+
+
+def story(trace: Iterable[Event]) -> Iterator[Text]:
+    """One game, line by line: each turn's dice, what became of it, and the table after it."""
+    scene: Scene | None = None
+    told_turn = 0
+    for event in trace:
+        if event["event"] == "game":
+            scene = Scene(event)
+            yield from _opening(event, scene)
+            continue
+        assert scene is not None, "a trace begins with its game"
+        turn = event.get("turn", 0)
+        if turn != told_turn:
+            if told_turn:
+                yield from scene.lines()
+            if turn:
+                seat = event["seat"]
+                yield Text()
+                yield Text(f"Turn {turn}: {scene.players[seat]} (seat {seat})", style="bold")
+            told_turn = turn
+        scene.follow(event)
+        yield from _lines(event, scene)
+
+
+def _opening(event: Event, scene: Scene) -> Iterator[Text]:
+    rules = event["rules"]
+    yield Text(f"Game {event['game']} of seed {event['seed']}, rules {rules['name']}", style="bold")
+    yield from scene.lines()
+
+
+class Scene:
+    """Where everything lies, followed from event to event."""
+
+    def __init__(self, game: Event) -> None:
+        self.players: list[str] = game["players"]
+        self.worms = {int(tile): worms for tile, worms in game["rules"]["tiles"].items()}
+        self.grill = set(game["grill"])
+        self.stacks: list[list[int]] = [[] for _ in self.players]
+        self.places = {name: _place(place) for name, place in game["specialists"].items()}
+        self.supply: int = game["bratworms"]
+        self.bratworms = [0] * len(self.players)
+
+    def follow(self, event: Event) -> None:
+        """Move what an event moves."""
+        match event["event"]:
+            case "take":
+                self.grill.remove(event["tile"])
+                self.stacks[event["seat"]].append(event["tile"])
+            case "steal":
+                self.stacks[event["seat"]].append(self.stacks[event["from"]].pop())
+            case "return":
+                self.grill.add(self.stacks[event["seat"]].pop())
+            case "flip":
+                self.grill.remove(event["tile"])
+            case "specialist":
+                self.places[event["name"]] = event["to"]
+            case "bratworm":
+                if event["from"] == "supply":
+                    self.supply -= 1
+                else:
+                    self.bratworms[event["from"]] -= 1
+                self.bratworms[event["seat"]] += 1
+
+    def lines(self) -> Iterator[Text]:
+        """The grill and the stacks."""
+        standing = {
+            place["tile"]: name
+            for name, place in self.places.items()
+            if isinstance(place, dict) and "tile" in place
+        }
+        grill = Text("    grill:", style=QUIET)
+        for tile in sorted(self.grill):
+            grill.append(f" {tile}", style="not dim")
+            if tile in standing:
+                grill.append(f"({standing[tile]})", style=GOLD)
+        if not self.grill:
+            grill.append(" empty")
+        yield grill
+        for seat, player in enumerate(self.players):
+            yield self._stack(seat, player)
+
+    def _stack(self, seat: int, player: str) -> Text:
+        stack = self.stacks[seat]
+        line = Text(f"    {seat} {player}: ", style=QUIET)
+        if stack:
+            worms = sum(self.worms[tile] for tile in stack)
+            line.append(f"[{stack[-1]}]", style="not dim bold")
+            line.append(f" top of {_count(len(stack), 'tile')}, {_count(worms, 'worm')}")
+        else:
+            line.append("no tiles")
+        if self.bratworms[seat]:
+            line.append(f", {_count(self.bratworms[seat], 'bratworm')}")
+        for name, place in self.places.items():
+            if place == {"seat": seat}:
+                line.append(f", {name}", style=GOLD)
+        return line
+
+
+def _place(place: object) -> object:
+    """A starting place as `specialist` events write places."""
+    return place if isinstance(place, dict) else {"tile": place}
+
+
+def _lines(event: Event, scene: Scene) -> Iterator[Text]:
+    """What an event adds to the story."""
+    match event["event"]:
+        case "roll":
+            yield _dice(event)
+        case "why":
+            yield from _reasons(event)
+        case "reroll":
+            yield Text("      the weasel: rolls these dice again", style=GOLD)
+        case "set-aside":
+            dice = f"{event['count']} × {event['face']}"
+            yield Text(f"      sets aside {dice}, total {event['total']}")
+        case "bratworm":
+            source = "the supply" if event["from"] == "supply" else scene.players[event["from"]]
+            why = "the raven" if event["why"] == "raven" else "two or more 1s"
+            yield Text(f"      a bratworm from {source} for {why}", style=GOOD)
+        case "stop":
+            canned = ", the canned worm included" if event["canned"] else ""
+            how = "the turn ends" if event["forced"] else "stops"
+            yield Text(f"    {how} at {event['total']}{canned}")
+        case "take":
+            worms = _count(scene.worms[event["tile"]], "worm")
+            yield Text(f"    takes {event['tile']} ({worms})", style=GOOD)
+        case "steal":
+            victim = scene.players[event["from"]]
+            yield Text(
+                f"    steals {event['tile']} from {victim} (seat {event['from']})", style=GOOD
+            )
+        case "steal-hen":
+            victim = scene.players[event["from"]]
+            yield Text(f"    steals the hen from {victim} (seat {event['from']})", style=GOOD)
+        case "fail":
+            yield Text(f"    fails: {event['reason'].replace('-', ' ')}", style=BAD)
+        case "return":
+            yield Text(f"    {event['tile']} goes back to the grill", style=BAD)
+        case "flip":
+            yield Text(f"    {event['tile']} is flipped", style=BAD)
+        case "specialist":
+            yield Text(f"    {event['name']}: {_way(event)}", style=GOLD)
+        case "end":
+            yield Text()
+            yield from _ending(event, scene)
+
+
+def _reasons(event: Event) -> Iterator[Text]:
+    """The options of a question with their values, the best first."""
+    line = Text("      why: ", style=QUIET)
+    options = [f"{words} {value + 0.0:.3f}" for words, value in event["options"]]
+    line.append(options[0], style="not dim")
+    line.append("".join(f", {option}" for option in options[1:]))
+    yield line
+
+
+def _dice(event: Event) -> Text:
+    line = Text("    rolls")
+    for face in event["dice"]:
+        line.append(" W" if face == "worm" else f" {face}", style=WORM if face == "worm" else DICE)
+    if event["golden"] is not None:
+        line.append(" golden ", style=GOLD)
+        line.append("W" if event["golden"] == "worm" else event["golden"], style=GOLD)
+    return line
+
+
+def _way(event: Event) -> str:
+    def place(of: object) -> str:
+        if isinstance(of, dict):
+            return f"seat {of['seat']}" if "seat" in of else f"tile {of['tile']}"
+        return "out of the game"
+
+    return f"from {place(event['from'])} to {place(event['to'])}".replace("to out", "out")
+
+
+def _ending(event: Event, scene: Scene) -> Iterator[Text]:
+    how = "The grill is empty" if event["finished"] else "Unfinished: ended by the turn limit"
+    yield Text(f"{how} after {_count(event['turns'], 'turn')}.", style="bold")
+    for seat, player in enumerate(scene.players):
+        tiles = " ".join(map(str, event["tiles"][seat])) or "no tiles"
+        apple = ", with the apple" if event["apple"] == seat else ""
+        line = f"  {event['ranks'][seat]}. {player} (seat {seat}): {_count(event['scores'][seat], 'worm')}"
+        bratworms = (
+            f", {_count(event['bratworms'][seat], 'bratworm')}" if event["bratworms"][seat] else ""
+        )
+        won = seat in event["winners"]
+        yield Text(f"{line} ({tiles}{bratworms}{apple})", style=GOOD if won else "")
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"

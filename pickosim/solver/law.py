@@ -1,0 +1,208 @@
+"""The law of a turn: the exact distribution of its result under any policy.
+
+A policy answers for many turns at once: it is asked about every situation a turn can come to, and
+the chances then flow through the graph of the turn from the first roll to the last.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pickosim.engine.dice import FACES, WORM_BIT, Rolls, arrangements, first_roll, rolls
+from pickosim.engine.kernels import kernel
+from pickosim.solver.graph import (
+    BUST,
+    WORTH,
+    Graph,
+    Pool,
+    Problem,
+    Rolled,
+    Standing,
+    dice_kinds,
+    graph,
+    slots_after,
+    slots_at,
+    states,
+)
+
+At = TypeVar("At", Standing, Rolled)
+
+
+class Policy(Protocol):
+    """How a turn is played: answers for many turns at once."""
+
+    def stop(self, at: Standing) -> NDArray[np.bool_]:
+        """(n,): whether to stop; never asked before the first roll."""
+
+    def face(self, at: Rolled) -> NDArray[np.uint8]:
+        """(n,): which face to set aside; any number where none is new."""
+
+    def reroll(self, at: Rolled) -> NDArray[np.bool_]:
+        """(n,): whether to use the weasel; any answer where that is not allowed."""
+
+
+@dataclass(frozen=True)
+class TablePolicy:
+    """A policy that looks at little; it uses the weasel on rolls without a new face only."""
+
+    pick: NDArray[np.uint8]
+    """(R, 64): face to set aside, by roll and faces aside; 0 where none is new."""
+    stop_at: NDArray[np.bool_]
+    """(2, P): whether to stop, by worm set aside and points."""
+
+    def stop(self, at: Standing) -> NDArray[np.bool_]:
+        """(n,): what the table says."""
+        worm = (at.aside & WORM_BIT > 0).astype(np.intp)
+        stops: NDArray[np.bool_] = self.stop_at[worm, at.points]
+        return stops
+
+    def face(self, at: Rolled) -> NDArray[np.uint8]:
+        """(n,): what the table says."""
+        return self.pick[at.roll, at.aside]
+
+    def reroll(self, at: Rolled) -> NDArray[np.bool_]:
+        """(n,): whether no face is new."""
+        return np.equal(self.pick[at.roll, at.aside], 0)
+
+
+class Law(NamedTuple):
+    """Chances of a turn's results; the first index is 1 if two or more 1s were set aside."""
+
+    bust: NDArray[np.float64]
+    """(2,): a roll without a new face."""
+    stopped: NDArray[np.float64]
+    """(2, 2, P): a stop, by worm set aside and points."""
+
+
+class Situations(NamedTuple):
+    """All situations of a turn, weasel apart: N between rolls, in playing order, X after one."""
+
+    standing: Standing
+    rolled: Rolled
+    first: NDArray[np.int64]
+    """(N + 1,): first roll of each situation between rolls."""
+    chance: NDArray[np.float64]
+    """(X,): of each roll."""
+    new: NDArray[np.uint8]
+    """(X,): set of new faces in it."""
+
+
+def _rolls_of(
+    pool: Pool, golden: tuple[int, ...], table: Rolls
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
+    """List the rolls of a pool, the golden die's face in each, and their chances."""
+    white = np.arange(first_roll(pool.white), first_roll(pool.white + 1))
+    chance = np.array(arrangements(table["counts"][white])) / FACES**pool.white
+    if not pool.golden:
+        return white, np.zeros_like(white), chance
+    faces, counts = np.unique(golden, return_counts=True)
+    roll = table["plus"][white, faces[:, None]].astype(np.intp)
+    golden_chance = counts[:, None] / len(golden)
+    return roll.ravel(), faces.repeat(len(white)), (golden_chance * chance).ravel()
+
+
+@cache
+def situations(problem: Problem) -> Situations:
+    """List all situations of a problem."""
+    white, golden = dice_kinds(problem)
+    table = rolls(white + bool(golden))
+    standing, rolled = [], []
+    for pool, all_points in states(problem).items():
+        if pool.may_roll:
+            standing += [(pool.aside, points, pool.white, pool.golden, 0) for points in all_points]
+            rolled += [_rolls_of(pool, golden, table)] * len(all_points)
+    lengths = [len(roll) for roll, _, _ in rolled]
+    columns = np.ascontiguousarray(np.array(standing, np.uint8).T)
+    aside, points, white_left, _, weasel = columns.repeat(lengths, axis=1)
+    roll, golden_face, chance = (np.concatenate(parts) for parts in zip(*rolled, strict=True))
+    return Situations(
+        Standing(*columns),
+        Rolled(
+            aside, points, white_left, weasel, roll.astype(np.uint16), golden_face.astype(np.uint8)
+        ),
+        np.cumsum([0, *lengths]),
+        chance,
+        table["faces"][roll] & ~aside,
+    )
+
+
+def law(problem: Problem, policy: Policy) -> Law:
+    """Compute the exact distribution of a turn's result; refuse a policy with an illegal face.
+
+    A golden die with the usual faces is shown to the policy as one more white die.
+    """
+    plan, at = graph(problem), situations(problem)
+    layers = [np.uint8(weasel) for weasel in range(len(plan.base))]
+    stop = [policy.stop(_with_weasel(at.standing, weasel)) for weasel in layers]
+    face = [policy.face(_with_weasel(at.rolled, weasel)) for weasel in layers]
+    reroll = policy.reroll(_with_weasel(at.rolled, layers[-1]))
+    for faces in face:
+        if (at.new >> (faces - 1) & 1 == 0)[at.new > 0].any():
+            raise ValueError("the policy sets aside a face that is not a new face of its roll")
+    flow = _flow(plan, at, np.stack(stop), np.stack(face), reroll)
+    return Law(flow[:, BUST], flow[:, WORTH:].reshape(2, 2, plan.points))
+
+
+def _with_weasel(at: At, weasel: np.uint8) -> At:
+    return at._replace(weasel=np.full_like(at.weasel, weasel))
+
+
+@kernel
+def _flow(
+    graph: Graph,
+    at: Situations,
+    stop: NDArray[np.bool_],
+    face: NDArray[np.uint8],
+    reroll: NDArray[np.bool_],
+) -> NDArray[np.float64]:
+    """(2, WORTH + 2P): chances of the results, in columns like those of a pay-off.
+
+    `stop` (L, N), `face` (L, X) and `reroll` (X,) say what is done in every situation.
+    """
+    mass = np.zeros((2, graph.slots))
+    mass[0, graph.start] = 1.0
+    for i in range(stop.shape[1]):
+        for double in range(2):
+            rerolled = 0.0
+            for weasel in range(len(stop) - 1, -1, -1):
+                stopped, slot = slots_at(graph, at.standing, i, weasel)
+                rolling = mass[double, slot]
+                if i > 0 and stop[weasel, i]:
+                    mass[double, stopped] += rolling
+                    rolling = 0.0
+                if weasel == 0:
+                    rolling += rerolled
+                if rolling > 0.0:
+                    rerolled = _roll(graph, at, i, double, weasel, rolling, face, reroll, mass)
+    return mass[:, : WORTH + 2 * graph.points]
+
+
+@kernel
+def _roll(
+    graph: Graph,
+    at: Situations,
+    i: int,
+    double: int,
+    weasel: int,
+    rolling: float,
+    face: NDArray[np.uint8],
+    reroll: NDArray[np.bool_],
+    mass: NDArray[np.float64],
+) -> float:
+    """Roll in situation i, whose chance is `rolling`: `mass` flows on; return what is rerolled."""
+    rerolled = 0.0
+    for k in range(at.first[i], at.first[i + 1]):
+        chance = rolling * at.chance[k]
+        if weasel and reroll[k] and (at.new[k] or graph.rescue):
+            rerolled += chance
+        elif at.new[k]:
+            _, slot, bonus = slots_after(graph, at.rolled, k, weasel, np.int64(face[weasel, k]))
+            mass[double | bonus, slot] += chance
+        else:
+            mass[double, BUST] += chance
+    return rerolled

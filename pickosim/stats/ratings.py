@@ -1,0 +1,345 @@
+"""Ratings: how strong bots are, on the scale of Elo, from counted finishing orders.
+
+The model is that of Plackett (1975, "The analysis of permutations") and Luce (1959, "Individual choice
+behavior"): a finishing order comes about place by place, and among the bots not placed yet, each is
+placed next with a chance in proportion to its strength. So all that a million games tell of the
+strengths is how often each bot was placed next among each set of bots, and fitting costs the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf, log, nan
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse.csgraph import breadth_first_order, connected_components
+from scipy.stats import t as student
+
+from pickosim.stats.moments import CONFIDENCE
+
+MEAN = 1500.0
+"""The mean rating of a field."""
+
+SCALE = 400 / log(10)
+"""Points a natural logarithm of strength: 400 points are odds of 10 to 1 (Elo 1978)."""
+
+TOLERANCE = 1e-10
+"""Logarithms of strengths are found to about this much, unless rounding forbids it."""
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.intp]
+
+Counted = tuple[Sequence[int], NDArray[np.int64]]
+"""A table: which bots sat there, by their numbers in the field, and `choices[group, set, bot]`.
+
+`choices` counts how often, among the bots of the set (bit i: the table's bot i), that bot was placed
+next; a tie counts as all orders of the tied, in equal parts. The parts may be of any size: counts in
+other units give the same ratings and errors. Blocks of games go into groups by turns, the same number
+of groups for all tables.
+"""
+
+
+@dataclass(frozen=True)
+class Ratings:
+    """The ratings of a tournament, and what has to be said about them.
+
+    One row a bot: `strategy`, `rating`, `rating_error` (half the width of its interval, against the
+    mean of its field; null if none can be told) and `field`, from 1: bots of different fields never
+    met, not even by way of others, and their ratings do not compare.
+    """
+
+    ratings: pl.DataFrame
+    remarks: tuple[str, ...]
+
+
+def rate(bots: Sequence[str], tables: Sequence[Counted], confidence: float = CONFIDENCE) -> Ratings:
+    """Rate bots by the finishing orders at their tables.
+
+    A finite best rating exists only for bots each of which is placed ahead of each other, if only by
+    way of others (Ford 1957; Hunter 2004, "MM algorithms for generalized Bradley-Terry models"). Of a
+    field for which that is not so, the largest part for which it is has finite ratings, and the others
+    have inf, -inf or nan.
+    """
+    ahead = _ahead(len(bots), tables)
+    fields = _fields(ahead)
+    ratings = np.full(len(bots), nan)
+    errors: list[float | None] = [None] * len(bots)
+    remarks = []
+    if len(fields) > 1:
+        remarks.append(
+            f"The bots fall into {len(fields)} fields that never met: only ratings of the same field "
+            "compare."
+        )
+    for field in fields:
+        parts = _parts(ahead, field)
+        log_strengths, core_errors = _rate_core(
+            len(parts.core), [_among(table, parts.core) for table in tables], confidence
+        )
+        ratings[parts.core] = MEAN + SCALE * log_strengths
+        ratings[parts.above], ratings[parts.below] = inf, -inf
+        if core_errors is not None:
+            for bot, error in zip(parts.core, core_errors, strict=True):
+                errors[bot] = SCALE * float(error)
+        remarks += _remarks(bots, parts, told=core_errors is not None)
+    numbers = {int(bot): number for number, field in enumerate(fields, 1) for bot in field}
+    return Ratings(
+        pl.DataFrame(
+            {
+                "strategy": list(bots),
+                "rating": ratings,
+                "rating_error": errors,
+                "field": [numbers[bot] for bot in range(len(bots))],
+            },
+            schema={
+                "strategy": pl.String,
+                "rating": pl.Float64,
+                "rating_error": pl.Float64,
+                "field": pl.Int32,
+            },
+        ),
+        tuple(remarks),
+    )
+
+
+# ------------------------------------------------------------------------------------ who compares
+
+
+def _ahead(bots: int, tables: Sequence[Counted]) -> NDArray[np.bool_]:
+    """(bots, bots) whether one was ever placed ahead of the other, a tie being both."""
+    ahead = np.zeros((bots, bots), dtype=bool)
+    for seats, choices in tables:
+        placed = choices.any(axis=0)
+        ahead[np.ix_(seats, seats)] |= placed.T @ _sets(len(seats))
+    np.fill_diagonal(ahead, False)
+    return ahead
+
+
+def _fields(ahead: NDArray[np.bool_]) -> list[Numbers]:
+    """The bots that met, if only by way of others; fields and bots in the order of entry."""
+    if not len(ahead):
+        return []
+    _, labels = connected_components(ahead, directed=False)
+    return [np.flatnonzero(labels == label) for label in dict.fromkeys(labels.tolist())]
+
+
+class _Parts(NamedTuple):
+    """A field, by what can be said of its bots."""
+
+    core: Numbers
+    """The bots to rate."""
+    above: Numbers
+    """Those ahead of them only, if by way of others."""
+    below: Numbers
+    """Those behind them only."""
+    apart: Numbers
+    """Those neither ahead of them nor behind, hence never at a table with any of them."""
+
+
+def _parts(ahead: NDArray[np.bool_], field: Numbers) -> _Parts:
+    """Part a field by its largest set of bots each of which is ahead of each other."""
+    graph = ahead[np.ix_(field, field)]
+    _, labels = connected_components(graph, connection="strong")
+    sizes = np.bincount(labels)
+    # The first label of the largest, in the order of entry: `max` keeps the first.
+    core = labels == max(labels.tolist(), key=lambda label: int(sizes[label]))
+    first = int(np.flatnonzero(core)[0])
+    behind, before = np.zeros(len(field), dtype=bool), np.zeros(len(field), dtype=bool)
+    behind[breadth_first_order(graph, first, return_predecessors=False)] = True
+    before[breadth_first_order(graph.T, first, return_predecessors=False)] = True
+    return _Parts(
+        core=field[core],
+        above=field[before & ~core],
+        below=field[behind & ~core],
+        apart=field[~before & ~behind],
+    )
+
+
+def _remarks(bots: Sequence[str], parts: _Parts, told: bool) -> list[str]:
+    """What a reader of a field's ratings must know, a sentence each."""
+    core, above, below, apart = (", ".join(bots[bot] for bot in part) for part in parts)
+    remarks = []
+    if len(parts.core) > 1 and not told:
+        remarks.append(f"{core}: too few games to tell the errors of their ratings.")
+    elif len(parts.core) == 1 and not (above or below or apart):
+        remarks.append(f"{core} met no other bot: its rating of {MEAN:.0f} says nothing.")
+    elif len(parts.core) == 1:
+        remarks.append(
+            f"The rating of {core}, {MEAN:.0f}, is only a place to start from: no results of its field "
+            "contradict each other."
+        )
+    if above:
+        remarks.append(
+            f"No rating is high enough for {above}: never placed behind a bot that has a finite one."
+        )
+    if below:
+        remarks.append(
+            f"No rating is low enough for {below}: never placed ahead of a bot that has a finite one."
+        )
+    if apart:
+        remarks.append(
+            f"{apart}: not to be compared with {core}, as no chain of results leads from one to the "
+            "other."
+        )
+    return remarks
+
+
+def _among(table: Counted, core: Numbers) -> Counted:
+    """A table as if only the bots of `core` had sat there, by their numbers in it.
+
+    That is what is left of the likelihood when those above are infinitely strong and those below have
+    no strength: whenever a bot of `core` is placed, those above have been, and those below are no
+    rivals. Under the model itself, leaving out bots changes nothing for the others.
+    """
+    seats, choices = table
+    kept = np.flatnonzero(np.isin(seats, core))
+    numbers = np.searchsorted(core, np.asarray(seats, dtype=np.intp)[kept]).tolist()
+    if len(kept) == len(seats):
+        return numbers, choices
+    smaller = _sets(len(seats))[:, kept] @ (1 << np.arange(len(kept)))
+    left = np.zeros((len(choices), 1 << len(kept), len(kept)), dtype=np.int64)
+    for whole, part in enumerate(smaller):
+        left[:, part] += choices[:, whole, kept]
+    return numbers, left
+
+
+# ----------------------------------------------------------------------------------------- the fit
+
+
+@dataclass(frozen=True)
+class _Stack:
+    """Tables of the same size, to be reckoned with at once."""
+
+    seats: Numbers
+    """(tables, players) who sat there."""
+    choices: Floats
+    """(tables, sets, players) who was placed next, all groups together."""
+
+
+def _rate_core(
+    bots: int, tables: Sequence[Counted], confidence: float
+) -> tuple[Floats, Floats | None]:
+    """Logarithms of strengths with mean zero, and their errors unless none can be told."""
+    if bots == 1:
+        return np.zeros(1), None
+    tables = [table for table in tables if len(table[0]) > 1]
+    log_strengths = _fit(bots, _stacked(tables))
+    return log_strengths, _errors(log_strengths, tables, confidence)
+
+
+def _stacked(tables: Sequence[Counted]) -> list[_Stack]:
+    stacks = []
+    for players in sorted({len(seats) for seats, _ in tables}):
+        same = [(seats, choices) for seats, choices in tables if len(seats) == players]
+        stacks.append(
+            _Stack(
+                np.array([seats for seats, _ in same], dtype=np.intp),
+                np.array([choices.sum(axis=0) for _, choices in same], dtype=np.float64),
+            )
+        )
+    return stacks
+
+
+def _fit(bots: int, stacks: Sequence[_Stack]) -> Floats:
+    """The maximum of the likelihood, by Newton's method with steps that cannot overshoot.
+
+    If no two bots of a table move apart by more than d in a full step, the curvature along it changes
+    by no more than a factor exp(d t) in the part t of it: the third derivatives of a logarithm of a sum
+    of exponentials are at most d times the second. Under that bound the likelihood is sure to rise, and
+    most of all at t = log(1 + d) / d (Sun and Tran-Dinh 2019, "Generalized self-concordant functions",
+    for their case nu = 2). So no search for a step length is needed, and near the maximum t is 1.
+    """
+    log_strengths = np.zeros(bots)
+    last = inf
+    while True:
+        flow, weight = _pair_sums(log_strengths, stacks)
+        step = _newton_step((flow - flow.T).sum(axis=1), weight)
+        apart = max(float(np.ptp(step[stack.seats], axis=1).max()) for stack in stacks)
+        # Near the maximum every step is far less than half the last, until rounding is all that is left.
+        if apart <= TOLERANCE or (last < 0.1 and apart > last / 2):
+            return log_strengths
+        log_strengths += step * (np.log1p(apart) / apart)
+        last = apart
+
+
+def _pair_sums(log_strengths: Floats, stacks: Sequence[_Stack]) -> tuple[Floats, Floats]:
+    """(bots, bots) the gradient and the curvature of the likelihood, as sums over pairs of bots.
+
+    Bot i gains w_i - N p_i from N choices among a set, w_i of them its own at a chance p_i. That is the
+    sum of w_i p_j - w_j p_i over its rivals j, in which no large numbers cancel out if the counts are
+    lopsided; `flow` has the first term. The curvature between i and j is N p_i p_j.
+    """
+    bots = len(log_strengths)
+    flow, weight = np.zeros((bots, bots)), np.zeros((bots, bots))
+    for stack in stacks:
+        chances = _chances(log_strengths, stack.seats)
+        made = stack.choices.sum(axis=2, keepdims=True)
+        pairs = stack.seats[:, :, None], stack.seats[:, None, :]
+        np.add.at(flow, pairs, stack.choices.transpose(0, 2, 1) @ chances)
+        np.add.at(weight, pairs, (made * chances).transpose(0, 2, 1) @ chances)
+    np.fill_diagonal(weight, 0)
+    return flow, weight
+
+
+def _chances(log_strengths: Floats, seats: Numbers) -> Floats:
+    """(tables, sets, players) each bot's chance to be placed next; the empty set counts as chance 0."""
+    sets = _sets(seats.shape[1])
+    there = np.where(sets, log_strengths[seats][:, None, :], -inf)
+    strengths = np.exp(there - np.maximum(there.max(axis=2, keepdims=True), -1e300))
+    sums = strengths.sum(axis=2, keepdims=True)
+    return np.asarray(strengths / np.where(sums > 0, sums, 1))
+
+
+def _newton_step(gradient: Floats, weight: Floats) -> Floats:
+    """Gradients (bots, ...) divided by the curvature, with mean zero over the bots.
+
+    Only differences of log strengths have a meaning: the curvature, diag(row sums) - weight, is 0 for
+    all together. So the last bot is held, and the mean is taken off.
+    """
+    curvature = np.diag(weight.sum(axis=1)) - weight
+    step = np.zeros_like(gradient)
+    step[:-1] = cho_solve(cho_factor(curvature[:-1, :-1]), gradient[:-1])
+    return np.asarray(step - step.mean(axis=0))
+
+
+# -------------------------------------------------------------------------------------- the errors
+
+
+def _errors(log_strengths: Floats, tables: Sequence[Counted], confidence: float) -> Floats | None:
+    """Half-widths of intervals of log strengths against their mean, from the spread between groups.
+
+    Games of a block have the same dice, and strengths that fit every order do not exist: the curvature
+    alone would not do. Blocks are independent, hence groups of them are, and the sandwich of Huber
+    (1967) holds: H^-1 (sum of s s' over the groups) H^-1, where s is the gradient of a group. Each is
+    worth the step H^-1 s, so that an error is a root of summed squares of steps; being steps with mean
+    zero, they are relative to the field's mean.
+
+    At the maximum the gradients sum to zero, and that is their centre; it costs a degree of freedom,
+    hence G / (G - 1) and Student's t with G - 1. Groups may differ by a block a table. The variance of a
+    gradient grows with its group, and the sum over the groups is the same however they are cut: only
+    the correction notices, by less than one part in the blocks of a table. And where the gradient of a
+    table by itself is not zero, a group with a block too many of it makes errors larger, if anything.
+    """
+    scores = np.zeros((len(log_strengths), len(tables[0][1])))
+    played = np.zeros(len(tables[0][1]), dtype=bool)
+    for seats, choices in tables:
+        numbers = np.asarray(seats, dtype=np.intp)
+        (chances,) = _chances(log_strengths, numbers[None])
+        flow = choices.transpose(0, 2, 1).astype(np.float64) @ chances
+        scores[numbers] += (flow - flow.transpose(0, 2, 1)).sum(axis=2).T
+        played |= choices.any(axis=(1, 2))
+    groups = int(played.sum())
+    if groups < 2:
+        return None
+    _, weight = _pair_sums(log_strengths, _stacked(tables))
+    variance = groups / (groups - 1) * (_newton_step(scores, weight) ** 2).sum(axis=1)
+    return np.asarray(student.ppf(0.5 + confidence / 2, groups - 1) * np.sqrt(variance))
+
+
+def _sets(players: int) -> NDArray[np.bool_]:
+    """(sets, players) which bots of a table are in each set."""
+    return (np.arange(1 << players)[:, None] >> np.arange(players) & 1).astype(bool)

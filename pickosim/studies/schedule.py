@@ -1,0 +1,129 @@
+"""The schedule: which bots meet, in which seats, with which dice, and when it is asked whether to stop.
+
+A matchup is played in blocks: the same game number, hence the same dice, for every rotation of the
+seats. So every bot sits everywhere equally often, and what the dice favour, they favour for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations, pairwise
+from math import ceil, comb
+from random import Random
+
+from pickosim.amounts import numbers
+from pickosim.engine.rulebook import check_players
+from pickosim.errors import PickosimError, suggest
+from pickosim.games.match import LAST_GAME
+
+Matchup = tuple[str, ...]
+"""The bots of one table, by name."""
+
+MOST_TABLES = 500
+"""Matchups that are played at most, if nothing else is asked for; of more, a sample."""
+
+LANE = 10**12
+"""Game numbers that a matchup has to itself: no two share dice, so their results are independent."""
+
+FIRST_LOOK = 2048
+"""Blocks a matchup before it is first asked whether to stop."""
+
+LOOK_GROWTH = 1.25
+
+
+def round_robin(
+    bots: Sequence[str],
+    players: int,
+    *,
+    focus: str | None = None,
+    most: int = MOST_TABLES,
+    seed: int = 0,
+) -> tuple[list[Matchup], int]:
+    """Choices of so many bots, and of how many they are: all of them, each once, or a seeded sample.
+
+    With a `focus`, only those with that bot in them (a gauntlet).
+    """
+    if focus is not None and focus not in bots:
+        raise PickosimError(f'The focus "{focus}" is not entered{suggest(focus, bots) or "."}')
+    if most < 1:
+        raise PickosimError(f"{most} tables cannot be played.")
+    if len(bots) < players:
+        raise PickosimError(
+            f"A table of {players} needs {players} bots, and only {len(bots)} "
+            f"{'is' if len(bots) == 1 else 'are'} entered; a bot may be entered several times."
+        )
+    others = [bot for bot in bots if bot != focus]
+    free = players if focus is None else players - 1
+    together: Matchup = () if focus is None else (focus,)
+    possible = comb(len(others), free)
+    if possible <= most:
+        return [together + chosen for chosen in combinations(others, free)], possible
+    chosen_few = _sample(others, free, most, Random(seed))
+    return [together + chosen for chosen in chosen_few], possible
+
+
+def _sample(bots: Sequence[str], size: int, wanted: int, chance: Random) -> list[Matchup]:
+    """Different choices of so many bots, dealt from shuffled decks, so that bots come about equally often."""
+    place = {bot: number for number, bot in enumerate(bots)}
+    found: dict[Matchup, None] = {}
+    deck: list[str] = []
+    while len(found) < wanted:
+        if len(deck) < size:
+            rest = [bot for bot in bots if bot not in deck]
+            chance.shuffle(rest)
+            deck = deck + rest
+        dealt, deck = deck[:size], deck[size:]
+        found[tuple(sorted(dealt, key=place.__getitem__))] = None
+    return sorted(found, key=lambda chosen: [place[bot] for bot in chosen])
+
+
+def table_sizes(players: int | str | Sequence[int]) -> list[int]:
+    """Numbers of players at a table, as 4, "2-5" or [2, 4]."""
+    sizes = numbers(str(players), "Players") if isinstance(players, str | int) else list(players)
+    for size in sizes:
+        check_players(size)
+    return sizes
+
+
+def rotations(matchup: Matchup) -> list[Matchup]:
+    """The seatings of a block: every bot begins once, and the order round the table stays."""
+    return [matchup[k:] + matchup[:k] for k in range(len(matchup))]
+
+
+def blocks_for(games: int, players: int) -> int:
+    """Blocks of one game a rotation that make at least so many games."""
+    if games < 1:
+        raise PickosimError(f"{games} games cannot be played.")
+    blocks = ceil(games / players)
+    if blocks > LANE:
+        raise PickosimError(
+            f"{games:,} games a matchup are too many; {LANE * players:,} are the most."
+        )
+    return blocks
+
+
+def lane(matchup: int) -> int:
+    """The first game number of a matchup; its block b is played with the dice of that number + b."""
+    first = matchup * LANE
+    if first + LANE > LAST_GAME:
+        raise PickosimError("There are more matchups than game numbers.")
+    return first
+
+
+def looks(blocks: int) -> Iterator[int]:
+    """The numbers of blocks after which it is asked whether to stop: fixed before the first game.
+
+    They grow by a quarter: seldom enough to keep workers busy, and never far beyond what was needed.
+    """
+    look = FIRST_LOOK
+    while look < blocks:
+        yield look
+        look = ceil(look * LOOK_GROWTH)
+    yield blocks
+
+
+def chunks(first: int, last: int, size: int) -> Iterator[range]:
+    """Blocks from `first` up to `last` in equal pieces of at most that size: a small rest would be slow."""
+    pieces = ceil((last - first) / size)
+    ends = [first + (last - first) * k // pieces for k in range(pieces + 1)] if pieces else []
+    yield from (range(a, b) for a, b in pairwise(ends))

@@ -1,0 +1,1 @@
+"""Exact odds of a single turn: `question` (what is asked), `answer`."""

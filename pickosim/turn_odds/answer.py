@@ -1,0 +1,513 @@
+"""Odds: exact answers about a single turn, for a person who asks.
+
+The more is told, the more is answered. Of the dice alone: the best chance to reach each total. Of a
+situation at the table: the chance and worth of every result of the turn. Of dice already rolled: the
+value of each option. What a result is worth is up to a bot (a `Valuation`), and the turn is played
+best for it.
+
+No rule of the game is written here: a situation is put onto a table of the engine, which says what a
+total claims; `pickosim.solver.solve` and `pickosim.solver.law` do the rest.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from pickosim.bots.loading import built_in_bots, load_bot
+from pickosim.bots.view import Turn
+from pickosim.engine.claim import fail_reason
+from pickosim.engine.dice import ALL_FACES, FACES, POINTS, WORM_BIT, rolls
+from pickosim.engine.kernels import kernel
+from pickosim.engine.rulebook import NOTHING, SEATS, WEASEL
+from pickosim.engine.table import Table, deal, first_fault
+from pickosim.engine.turn import CAN_POINTS, Hands, begin, take_golden_die
+from pickosim.errors import PickosimError
+from pickosim.games.ask import ask
+from pickosim.games.batch import Batch
+from pickosim.games.match import Match, seat
+from pickosim.games.trace import FAIL_REASONS, face_name
+from pickosim.rules import SPECIALISTS, RuleSet, Specialist, load_rules
+from pickosim.solver.graph import (
+    BUST,
+    DOUBLE_ONE,
+    WORTH,
+    Graph,
+    Int,
+    Problem,
+    Rolled,
+    Standing,
+    graph,
+    slots_after,
+    slots_at,
+)
+from pickosim.solver.law import Situations, law, situations
+from pickosim.solver.solve import TOLERANCE, Optimal, payoff_rows, solve
+from pickosim.solver.valuation import Valuation, Worth, all_told, payoffs, problem_of
+from pickosim.turn_odds.question import (
+    Advice,
+    Answer,
+    Chance,
+    Dice,
+    Option,
+    Outlook,
+    Question,
+    Result,
+    Situation,
+    Totals,
+    read_dice,
+    read_dice_changer,
+    read_situation,
+)
+
+SEAT = 0
+"""Of the player who asks; the rivals follow in order of play."""
+
+LOWEST_TOTAL = 15
+"""Chances of totals are listed from here on, or from the lowest tile, if that is lower."""
+
+
+def odds(
+    rules: str | RuleSet = "classic",
+    *,
+    holds: str | None = None,
+    grill: str | Iterable[int] | None = None,
+    own: int | None = None,
+    rivals: str | Iterable[int | None] | None = None,
+    on: str | Mapping[str, int] | None = None,
+    bot: str | Valuation | None = None,
+    aside: str | Iterable[int | str] | None = None,
+    roll: str | Iterable[int | str] | None = None,
+    golden: int | str | None = None,
+    weasel_used: bool = False,
+) -> pl.DataFrame:
+    """Exact chances of a turn, as a frame; three kinds, by what is told.
+
+    **Of the dice alone** (`rules`, `holds`): a row for each `total`, with the best chance to stop
+    with it and a worm: `at_least`, and `exactly`.
+
+    **Of a situation** (`grill`, `own`, `rivals`, `on` or `bot`): a row for each result of the turn,
+    with its `chance`, and its `worth` to the bot, which plays the turn best. `result` is `take` or
+    `steal` (a `tile`, from a `rival`: 1 plays next), `fail` (for a `reason`), or `bratworm` (for two
+    or more 1s), which may come with any of the others. Chance times worth of all rows adds up to the
+    value of the turn.
+
+    **Of dice** (`aside`, `roll`): a row for each option, with its `value`, the chance that the turn
+    then ends in a `claim`, and whether it is the `best`. `option` is `set-aside`, `stop`, `roll-on`,
+    `roll-again` (with the weasel) or `fail`; `then` says what is best after setting aside, `tile` what
+    a stop claims. Values are of the rest of the turn: a bratworm already earned is not in them.
+
+    `grill`: tiles, as `"21-24,30"` or a list; by default all that are on no stack. `own` and
+    `rivals`: top tiles, as `24` and `"27,-"` or `[27, None]`; by default none, and one rival without.
+    Bots see nothing below a top. `holds`: your specialist; `on`: those on the grill, as `"weasel=25"`
+    or a dictionary; the others are out of the game. `bot`: a valuation, by default `expected`.
+    `aside` and `roll`: faces of white dice, as `"worm,worm,4"` or a list. The golden die is `"+4"` in
+    `aside`, and `golden` if it is in the roll; with `golden="unused"` it is left out of the turn.
+    """
+    question = Question(
+        load_rules(rules),
+        holds=holds,
+        grill=grill,
+        own=own,
+        rivals=rivals,
+        on=on,
+        bot=bot,
+        aside=aside,
+        roll=roll,
+        golden=golden,
+        weasel_used=weasel_used,
+    )
+    return _frame(answer(question))
+
+
+def answer(question: Question) -> Answer:
+    """Answer a question, or refuse it and say what is wrong with it."""
+    if not (question.has_situation or question.has_dice):
+        holds = read_dice_changer(question.holds)
+        return Totals(question.rules, holds, best_chances(question.rules, holds))
+    situation = read_situation(question)
+    match = _seated(question.bot or "expected", situation)
+    if not question.has_dice:
+        return _outlook(match, situation)
+    return _advice(match, situation, read_dice(question, situation))
+
+
+_SCHEMAS: dict[type[Answer], dict[str, Any]] = {
+    Totals: {"total": pl.Int64, "at_least": pl.Float64, "exactly": pl.Float64},
+    Outlook: {
+        "result": pl.String,
+        "tile": pl.Int64,
+        "rival": pl.Int64,
+        "reason": pl.String,
+        "chance": pl.Float64,
+        "worth": pl.Float64,
+    },
+    Advice: {
+        "option": pl.String,
+        "face": pl.String,
+        "dice": pl.Int64,
+        "total": pl.Int64,
+        "dice_left": pl.Int64,
+        "then": pl.String,
+        "tile": pl.Int64,
+        "value": pl.Float64,
+        "claim": pl.Float64,
+        "best": pl.Boolean,
+    },
+}
+
+
+def _frame(answer: Answer) -> pl.DataFrame:
+    return pl.DataFrame(answer.rows, schema=_SCHEMAS[type(answer)], orient="row")
+
+
+def _seated(bot: str | Valuation, situation: Situation) -> Match:
+    """The bot at every seat of the table; only the player who asks is ever on turn."""
+    match = seat([bot] * (1 + len(situation.rivals)), situation.rules)
+    if not isinstance(match.strategies[SEAT], Valuation):
+        able = [name for name in built_in_bots() if isinstance(load_bot(name), Valuation)]
+        raise PickosimError(
+            f"bot: {match.specs[SEAT]} does not say what results are worth to it; "
+            f"valuations do, such as {', '.join(able)}."
+        )
+    return match
+
+
+# ------------------------------------------------------------------------------- the dice alone
+
+
+def best_chances(rules: RuleSet, holds: Specialist | None = None) -> list[Chance]:
+    """The best chances of all totals; the golden die is used where that is better."""
+    can = CAN_POINTS if holds == "canned-worm" else 0
+    problems = [problem_of(rules, golden=False, weasel=holds == "weasel")]
+    if holds == "golden-die":
+        problems.append(problem_of(rules, golden=True, weasel=False))
+    highest = problems[-1].points - 1 + can
+    totals = np.arange(min(LOWEST_TOTAL, *rules.tiles), highest + 1)
+    best = np.max([_reach(problem, totals, can) for problem in problems], axis=0)
+    return [Chance(*row) for row in zip(totals.tolist(), *best.tolist(), strict=True)]
+
+
+def _reach(problem: Problem, totals: NDArray[np.int64], can: int) -> NDArray[np.float64]:
+    """(2, n): the best chances of at least, and of exactly, each of n totals."""
+    plan, points = graph(problem), np.arange(problem.points)
+    # Without a worm set aside, only the can makes a total.
+    made = np.stack([points + can if can else np.full_like(points, -1), points])
+    wanted = totals[:, None, None]
+    hit = np.concatenate([made >= wanted, made == wanted]).astype(np.float64)
+    nothing = np.zeros(len(hit))
+    solutions = solve(plan, payoff_rows(hit[:, 0], hit[:, 1], nothing, nothing))
+    return solutions[:, plan.start].reshape(2, len(totals))
+
+
+# ------------------------------------------------------------------------- on the engine's table
+
+
+class _Position(NamedTuple):
+    """Games of the engine, with the player at SEAT on turn; one but where it says otherwise."""
+
+    match: Match
+    table: Table
+    hands: Hands
+
+    def turn(self, question: str, rows: NDArray[np.int32] | None = None) -> Turn:
+        """What that player sees, in all games or some."""
+        rules, books = self.match.rules, self.match.books
+        rows = np.arange(len(self.table), dtype=np.int32) if rows is None else rows
+        return Turn(rules, books, self.table, self.hands, SEAT, rows, question, {})
+
+
+def _position(match: Match, situation: Situation) -> _Position:
+    """Put a situation onto a table, and white dice into the player's hand."""
+    batch, row = Batch(match, 0, 1), np.zeros(1, np.int32)
+    deal(batch.books, batch.table, row, 0, np.uint64(match.seed))
+    game, number = batch.table[0], {int(tile): k for k, tile in enumerate(batch.values)}
+    tops = [situation.own, *situation.rivals]
+    game["grill"] = sum(1 << number[tile] for tile in situation.grill)
+    gone = set(number).difference(situation.grill, tops)
+    game["flipped"] = sum(1 << number[tile] for tile in gone)
+    for player, tile in enumerate(tops):
+        if tile is not None:
+            game["top"][player] = number[tile]
+            game["tiles"][player] = 1
+            game["worms"][player] = match.rules.tiles[tile]
+    game["holds"] = NOTHING
+    game["place"] = NOTHING
+    for specialist, tile in situation.on.items():
+        game["place"][SPECIALISTS.index(specialist)] = number[tile]
+    if situation.holds is not None:
+        held = SPECIALISTS.index(situation.holds)
+        game["holds"][SEAT], game["place"][held] = held, SEATS + SEAT
+    assert first_fault(batch.books, batch.table, row) < 0, situation
+    begin(batch.books, batch.table, batch.hands, SEAT, row, batch.asked)
+    return _Position(match, batch.table, batch.hands)
+
+
+def _with_golden_die(position: _Position) -> _Position:
+    """The same with the golden die in the player's hand."""
+    match, table, hands = position.match, position.table.copy(), position.hands.copy()
+    take_golden_die(table, hands, SEAT, np.zeros(1, np.int32), np.ones(1, np.bool_))
+    return _Position(match, table, hands)
+
+
+class _Ends(NamedTuple):
+    """What each end of a turn comes to, by column of a pay-off."""
+
+    outcome: NDArray[np.int64]
+    """(C,): number of the tile that the bot claims, or -1 - the reason of the fail."""
+    total: NDArray[np.int16]
+    """(C,): the total, where the end is a stop."""
+    claimable: NDArray[np.bool_]
+    """(T,): tiles that any of the ends may claim."""
+
+
+def _ends(position: _Position, points: int) -> _Ends:
+    """Let the engine and the bot say what every end of a turn comes to: a game for each."""
+    match, columns = position.match, WORTH + 2 * points
+    hands = np.repeat(position.hands, columns)
+    hands["new"][WORTH:] = ALL_FACES  # no bust, but a stop
+    hands["points"][WORTH:] = np.tile(np.arange(points), 2)
+    hands["aside"][WORTH + points :] = WORM_BIT
+    ends = _Position(match, np.repeat(position.table, columns), hands)
+    turn = ends.turn("claim")
+    outcome = np.array([-1 - fail_reason(hand) for hand in hands], np.int64)
+    claims = turn.claims.sum(axis=1)
+    outcome[claims > 0] = turn.claims.argmax(axis=1)[claims > 0]
+    several = np.flatnonzero(claims > 1).astype(np.int32)
+    if len(several):
+        chosen = ask(match, ends.turn("claim", several), "claim")
+        outcome[several] = np.searchsorted(turn.tiles, chosen)
+    return _Ends(outcome, turn.total, np.asarray(turn.claims.any(axis=0)))
+
+
+@dataclass(frozen=True)
+class _Play:
+    """A turn in a position, solved before its first roll."""
+
+    position: _Position
+    problem: Problem
+    graph: Graph
+    worth: Worth
+    """Of each result, all told."""
+    solution: NDArray[np.float64]
+    """(S,): the pay-off, then the value of rolling on by slot."""
+    ends: _Ends
+
+    @property
+    def best(self) -> Optimal:
+        """How the turn is played."""
+        return Optimal(self.graph, self.solution)
+
+    def tile(self, stop: Int) -> int | None:
+        """The tile that a stop claims."""
+        number = int(self.ends.outcome[stop])
+        return None if number < 0 else int(self.position.turn("stop").tiles[number])
+
+
+def _solve(position: _Position) -> _Play:
+    """The best play of a turn by the bot's valuation."""
+    turn, bot = position.turn("pick"), position.match.strategies[SEAT]
+    assert isinstance(bot, Valuation)
+    worth = all_told(turn, bot.worth(turn))
+    golden, weasel = bool(turn.golden_left[0]), bool(turn.holds[0, 0] == WEASEL)
+    problem = problem_of(turn.rules, golden, weasel)
+    plan = graph(problem)
+    payoff = payoffs(turn, worth, np.zeros(1, np.int64), plan.points)
+    ends = _ends(position, plan.points)
+    return _Play(position, problem, plan, worth, solve(plan, payoff)[0], ends)
+
+
+# ------------------------------------------------------------------------- the results of a turn
+
+
+def _outlook(match: Match, situation: Situation) -> Outlook:
+    """The chance and worth of every result."""
+    position, golden = _position(match, situation), None
+    if situation.holds == "golden-die":
+        golden = bool(ask(match, position.turn("use_golden_die"), "use_golden_die")[0])
+    play = _solve(_with_golden_die(position) if golden else position)
+    value = float(play.solution[play.graph.start])
+    return Outlook(situation, match.specs[SEAT], golden, value, _results(play))
+
+
+def _results(play: _Play) -> list[Result]:
+    """Takes and steals by ascending tile, fails by reason, then the bratworm."""
+    turn, worth, played = play.position.turn("pick"), play.worth, law(play.problem, play.best)
+    by_column = np.zeros(WORTH + 2 * play.graph.points)
+    by_column[BUST] = played.bust.sum()
+    by_column[WORTH:] = played.stopped.sum(axis=0).ravel()
+
+    def chance(outcome: int) -> float:
+        return float(by_column[play.ends.outcome == outcome].sum())
+
+    results = []
+    for k in np.flatnonzero(play.ends.claimable).tolist():
+        tile = int(turn.tiles[k])
+        if turn.grill[0, k]:
+            results.append(Result("take", tile, None, None, chance(k), float(worth.take[0, k])))
+        else:
+            rival = turn.tops[0].tolist().index(tile)
+            value = float(worth.steal[0, rival])
+            results.append(Result("steal", tile, rival, None, chance(k), value))
+    fail = float(worth.fail[0])
+    for number, reason in enumerate(FAIL_REASONS):
+        results.append(Result("fail", None, None, reason, chance(-1 - number), fail))
+    if turn.rules.bratworms:
+        two_ones = float(played.bust[1] + played.stopped[1].sum())
+        results.append(Result("bratworm", None, None, None, two_ones, float(worth.bratworm[0])))
+    return results
+
+
+# ------------------------------------------------------------------------ the options with dice
+
+
+def _advice(match: Match, situation: Situation, dice: Dice) -> Advice:
+    """The value of every option, with results valued as before the first roll."""
+    position = _position(match, situation)
+    play = _solve(_with_golden_die(position) if dice.golden else position)
+    now, claim = _with_dice(play.position, dice), _claim_chances(play)
+    options = (
+        _roll_options(play, now, claim) if dice.all_rolled else _stop_options(play, now, claim)
+    )
+    value = next(option.value for option in options if option.best)
+    return Advice(situation, match.specs[SEAT], dice, value, options)
+
+
+def _with_dice(position: _Position, dice: Dice) -> _Position:
+    """The same later in the turn: dice set aside, and perhaps rolled."""
+    hands, shown = position.hands.copy(), Counter(dice.all_rolled)
+    hand, aside = hands[0], _set_of(dice.all_aside)
+    hand["aside"] = aside
+    hand["points"] = sum(int(POINTS[face]) for face in dice.all_aside)
+    hand["white"] -= len(dice.aside)
+    hand["golden"] -= dice.golden_aside > 0
+    hand["weasel"] &= not dice.weasel_used
+    counts = rolls(position.match.rules.dice + 1)["counts"]
+    wanted = [shown[face] for face in range(FACES + 1)]
+    hand["roll"] = np.flatnonzero((counts == wanted).all(axis=1))[0]
+    hand["golden_face"] = dice.golden_roll
+    hand["new"] = _set_of(shown) & ~aside
+    return position._replace(hands=hands)
+
+
+def _set_of(faces: Iterable[int]) -> int:
+    return sum(1 << (face - 1) for face in set(faces))
+
+
+def _roll_options(play: _Play, now: _Position, claim: NDArray[np.float64]) -> list[Option]:
+    """Set aside a face, or fail without a new one, or roll again."""
+    turn = now.turn("pick")
+    at = Rolled(*(now.hands[name] for name in Rolled._fields))
+    again, face = bool(play.best.reroll(at)[0]), int(play.best.face(at)[0])
+    options = [
+        _set_aside(play, turn, at, new, claim, best=not again and new == face)
+        for new in np.flatnonzero(turn.legal[0]).tolist()
+    ]
+    if not options:
+        options.append(_plain(turn, "fail", None, float(play.worth.fail[0]), 0.0, not again))
+    if turn.weasel_left[0] and (face or play.graph.rescue):
+        standing = Standing(*(now.hands[name] for name in Standing._fields))
+        _, slot = slots_at(play.graph, standing, 0, 0)
+        value, chance = float(play.solution[slot]), float(claim[slot])
+        options.append(_plain(turn, "roll-again", None, value, chance, again))
+    return options
+
+
+def _set_aside(
+    play: _Play, turn: Turn, at: Rolled, face: int, claim: NDArray[np.float64], best: bool
+) -> Option:
+    """The option to set a face aside, and what is best after it."""
+    solution, dice = play.solution, int(turn.counts[0, face])
+    stop, roll_on, bonus = slots_after(play.graph, at, 0, int(turn.weasel_left[0]), face)
+    stops = solution[roll_on] <= solution[stop] + TOLERANCE
+    slot = stop if stops else roll_on
+    return Option(
+        "set-aside",
+        face_name(face),
+        dice,
+        total=int(play.ends.total[stop]),
+        dice_left=int(turn.dice_left[0]) - dice,
+        then="stop" if stops else "roll-on",
+        tile=play.tile(stop) if stops else None,
+        value=float(solution[slot] + (solution[DOUBLE_ONE] if bonus else 0.0)),
+        claim=float(claim[slot]),
+        best=best,
+    )
+
+
+def _stop_options(play: _Play, now: _Position, claim: NDArray[np.float64]) -> list[Option]:
+    """Stop or roll on; where the turn is over, only stop."""
+    turn, at = now.turn("stop"), Standing(*(now.hands[name] for name in Standing._fields))
+    stop, roll_on = slots_at(play.graph, at, 0, int(turn.weasel_left[0]))
+    stops = bool(play.best.stop(at)[0])
+    value, chance = float(play.solution[stop]), float(claim[stop])
+    options = [_plain(turn, "stop", play.tile(stop), value, chance, stops)]
+    if roll_on != stop:
+        value, chance = float(play.solution[roll_on]), float(claim[roll_on])
+        options.append(_plain(turn, "roll-on", None, value, chance, not stops))
+    return options
+
+
+def _plain(
+    turn: Turn,
+    name: Literal["stop", "roll-on", "roll-again", "fail"],
+    tile: int | None,
+    value: float,
+    claim: float,
+    best: bool,
+) -> Option:
+    """An option that sets nothing aside."""
+    total, left = int(turn.total[0]), int(turn.dice_left[0])
+    return Option(name, None, None, total, left, None, tile, value, claim, best)
+
+
+def _claim_chances(play: _Play) -> NDArray[np.float64]:
+    """(S,): the chance that the turn ends in a claim, by slot as in a solution."""
+    at, stop, face = situations(play.problem), [], []
+    for weasel in range(len(play.graph.base)):
+        standing = at.standing._replace(weasel=np.full_like(at.standing.weasel, weasel))
+        rolled = at.rolled._replace(weasel=np.full_like(at.rolled.weasel, weasel))
+        stop.append(play.best.stop(standing))
+        face.append(play.best.face(rolled))
+    reroll = play.best.reroll(rolled)
+    claimed = (play.ends.outcome >= 0).astype(np.float64)
+    return _mean(play.graph, at, np.stack(stop), np.stack(face), reroll, claimed)
+
+
+@kernel
+def _mean(
+    graph: Graph,
+    at: Situations,
+    stop: NDArray[np.bool_],
+    face: NDArray[np.uint8],
+    reroll: NDArray[np.bool_],
+    ends: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """(S,): what `ends` (C,), by column of a pay-off, come to on average from each slot on.
+
+    `stop` (L, N), `face` (L, X) and `reroll` (X,) say what is done in every situation.
+    """
+    roll_on, there = np.zeros(graph.slots), np.zeros(graph.slots)
+    roll_on[: len(ends)] = ends
+    there[: len(ends)] = ends
+    for i in range(stop.shape[1] - 1, -1, -1):
+        for weasel in range(len(stop)):
+            stopped, slot = slots_at(graph, at.standing, i, weasel)
+            _, again = slots_at(graph, at.standing, i, 0)
+            for k in range(at.first[i], at.first[i + 1]):
+                if weasel and reroll[k] and (at.new[k] or graph.rescue):
+                    roll_on[slot] += at.chance[k] * roll_on[again]
+                elif at.new[k]:
+                    chosen = np.int64(face[weasel, k])
+                    _, after, _ = slots_after(graph, at.rolled, k, weasel, chosen)
+                    roll_on[slot] += at.chance[k] * there[after]
+                else:
+                    roll_on[slot] += at.chance[k] * ends[BUST]
+            there[slot] = ends[stopped] if stop[weasel, i] else roll_on[slot]
+    return roll_on
