@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pickosim.engine.kernels import called, inlined, kernel, shared, whole
-from pickosim.engine.log import FAIL, RAVEN_PAYS, STEAL_HEN, Log, note
+from pickosim.engine.kernels import as_int, called, inlined, kernel, shared
+from pickosim.engine.log import FAIL, RAVEN_PAYS, STEAL_HEN, Log, log_event
 from pickosim.engine.rulebook import (
     CANNED_WORM,
     NOTHING,
@@ -17,6 +17,7 @@ from pickosim.engine.rulebook import (
     Rulebook,
 )
 from pickosim.engine.table import (
+    COUNTERS,
     Game,
     Table,
     bratworm_sources,
@@ -31,15 +32,15 @@ from pickosim.engine.table import (
     steal_tile,
     take_tile,
 )
-from pickosim.engine.turn import Hand, Hands, has_worm, is_bust, is_canned, note_stop, total
+from pickosim.engine.turn import Hand, Hands, has_worm, is_bust, is_canned, log_stop, total
 
 NO_NEW_FACE, NO_WORM, NOTHING_TO_CLAIM = range(3)
-"""Reasons of a fail."""
+"""Why a turn fails."""
 
 
 @inlined
 def victim_of(book: Rulebook, game: Game, seat: int, tile: int) -> int:
-    """The rival on top of whose stack a tile lies, or -1."""
+    """The rival whose stack has a tile on top, or -1."""
     for rival in range(book.players):
         if game.top[rival] == tile and rival != seat:
             return rival
@@ -48,12 +49,12 @@ def victim_of(book: Rulebook, game: Game, seat: int, tile: int) -> int:
 
 @inlined
 def claims(book: Rulebook, grill: int, loot: int, total: int) -> int:
-    """The set of tiles that a total, with its worm, may claim from the grill and the stealable ones.
+    """The set of tiles that a total, with its worm, may claim from the grill and the stealable tiles.
 
-    Where a tile lies says how it is claimed, so a set of tiles says everything.
+    How a tile is claimed follows from where it lies, so that a set of tiles is a full answer.
     """
-    exact = book.exact[total]
-    lower = grill & book.lower[total]
+    exact: int = book.exact[total]
+    lower: int = grill & book.lower[total]
     if lower and not book.any_lower:
         lower = 1 << highest(lower)
     if grill & exact:
@@ -65,10 +66,10 @@ def claims(book: Rulebook, grill: int, loot: int, total: int) -> int:
 
 @inlined
 def legal_claims(book: Rulebook, hand: Hand) -> int:
-    """The set of tiles that the turn may claim if it ends as it stands; empty for a fail."""
+    """The set of tiles that the turn may claim if it ends now; empty for a fail."""
     if is_bust(hand) or not has_worm(hand):
         return 0
-    return claims(book, whole(hand.grill), whole(hand.loot), total(hand))
+    return claims(book, as_int(hand.grill), as_int(hand.loot), total(hand))
 
 
 @shared
@@ -90,10 +91,10 @@ def claims_now(books: Books, hands: Hands, rows: NDArray[np.int32]) -> NDArray[n
 
 @inlined
 def brought_by(book: Rulebook, game: Game, seat: int, tile: int) -> int:
-    """The specialist that claiming a tile brings (the raven only pays), or NOTHING."""
+    """The specialist that comes with claiming a tile (the raven pays and goes back), or NOTHING."""
     if on_grill(game, tile):
         return specialist_on(game, tile)
-    return whole(game.holds[victim_of(book, game, seat, tile)])
+    return as_int(game.holds[victim_of(book, game, seat, tile)])
 
 
 @inlined
@@ -116,20 +117,26 @@ def raven_robs(book: Rulebook, game: Game, seat: int, tile: int) -> bool:
 
 @inlined
 def _has_choice(
-    book: Rulebook, game: Game, seat: int, tiles: int, picky: bool, choosy: bool, robbing: bool
+    book: Rulebook,
+    game: Game,
+    seat: int,
+    tiles: int,
+    chooses_tile: bool,
+    chooses_specialist: bool,
+    chooses_victim: bool,
 ) -> bool:
-    """Whether a turn that may claim these tiles leaves the player anything to choose."""
-    if picky and tiles & (tiles - 1):
+    """Whether the player has anything to choose in a turn that may claim these tiles."""
+    if chooses_tile and tiles & (tiles - 1):
         return True
     tile = highest(tiles)
-    second = choosy and not book.keep_new and brings_second(book, game, seat, tile)
-    return second or (robbing and raven_robs(book, game, seat, tile))
+    second = chooses_specialist and not book.keep_new and brings_second(book, game, seat, tile)
+    return second or (chooses_victim and raven_robs(book, game, seat, tile))
 
 
 @inlined
 def _gain_specialist(game: Game, seat: int, specialist: int, keep_new: int, log: Log) -> None:
-    """A player holds one specialist at most: of two, the one not kept goes back to the grill."""
-    old = whole(game.holds[seat])
+    """A player holds at most one specialist: of two, the one not kept goes back to the grill."""
+    old = as_int(game.holds[seat])
     if old != NOTHING and not keep_new:
         send_back(game, specialist, log)
         return
@@ -142,20 +149,20 @@ def _gain_specialist(game: Game, seat: int, specialist: int, keep_new: int, log:
 def _settle_claim(
     book: Rulebook, game: Game, seat: int, tile: int, keep_new: int, robbed: int, log: Log
 ) -> None:
-    """Take a tile from the grill, or steal it (or the hen that guards it), with what it brings."""
+    """Take a tile from the grill, or steal it (or the hen that guards it), with the specialist on it."""
     brought = brought_by(book, game, seat, tile) if book.specialists else NOTHING
     if on_grill(game, tile):
         take_tile(book, game, seat, tile, log)
     else:
         victim = victim_of(book, game, seat, tile)
         if brought == SITTING_HEN:
-            note(log, game, STEAL_HEN, victim)
-            game.hen_steals += 1
+            log_event(log, game, STEAL_HEN, victim)
+            game.counts[COUNTERS.hen_steals] += 1
             game.used[SITTING_HEN, victim] += 1
         else:
             steal_tile(book, game, seat, victim, log)
     if brought == RAVEN:
-        if earn_bratworm(book, game, seat, robbed, whole(RAVEN_PAYS), log):
+        if earn_bratworm(book, game, seat, robbed, as_int(RAVEN_PAYS), log):
             game.used[RAVEN, seat] += 1
         send_back(game, brought, log)
     elif brought != NOTHING:
@@ -165,9 +172,9 @@ def _settle_claim(
 @called
 def _settle_fail(book: Rulebook, game: Game, seat: int, reason: int, log: Log) -> None:
     """The top tile returns, the highest tile is flipped, specialists go back: in that order."""
-    note(log, game, FAIL, reason)
-    game.fails[reason] += 1
-    top, held = whole(game.top[seat]), whole(game.holds[seat])
+    log_event(log, game, FAIL, reason)
+    game.counts[COUNTERS.fails_no_new_face + reason] += 1
+    top, held = as_int(game.top[seat]), as_int(game.holds[seat])
     if held == SITTING_HEN and top != NOTHING:
         game.used[SITTING_HEN, seat] += 1
         send_back(game, held, log)
@@ -177,7 +184,7 @@ def _settle_fail(book: Rulebook, game: Game, seat: int, reason: int, log: Log) -
         returned = return_tile(book, game, seat, log)
     off_flipped = NOTHING
     if game.grill and (returned != NOTHING or book.flip_without_return):
-        tile = highest(whole(game.grill))
+        tile = highest(as_int(game.grill))
         if tile != returned or book.flip_returned:
             if book.specialists:
                 off_flipped = specialist_on(game, tile)
@@ -199,10 +206,10 @@ def _settle(
     robbed: int,
     log: Log,
 ) -> None:
-    """Do what a turn's result does: claim the tile, or fail if there is none (-1)."""
-    game.rolls += hand.rolls
+    """Apply a turn's result: claim the tile, or fail if there is none (-1)."""
+    game.counts[COUNTERS.rolls] += hand.rolls
     if not is_bust(hand):
-        note_stop(game, hand, log)
+        log_stop(game, hand, log)
     if tile < 0:
         _settle_fail(book, game, seat, fail_reason(hand), log)
         return
@@ -212,44 +219,47 @@ def _settle(
 
 
 @kernel
-def settle_clear(
+def settle_without_choice(
     books: Books,
     table: Table,
     hands: Hands,
     seat: int,
     rows: NDArray[np.int32],
-    picky: bool,
-    choosy: bool,
-    robbing: bool,
+    chooses_tile: bool,
+    chooses_specialist: bool,
+    chooses_victim: bool,
     open_rows: NDArray[np.int32],
     log: Log,
 ) -> int:
-    """Settle the turn wherever the player has nothing to choose, which is almost everywhere.
+    """Settle the turn wherever the player has nothing to choose, which is nearly always.
 
-    A player who is not `picky` takes the highest claim, one who is not `choosy` keeps the newer of two
-    specialists, one who is not `robbing` takes a bratworm from the richest. The other games are
-    written to `open_rows`; returns their number.
+    Without `chooses_tile` the player takes the highest claim, without `chooses_specialist` it keeps the
+    newer of two specialists, without `chooses_victim` it takes a bratworm from the richest rival. The
+    other games are written to `open_rows`; returns their number.
     """
-    book = books[0]
+    book: Rulebook = books[0]
     found = 0
     for row in rows:
-        game, hand = table[row], hands[row]
+        game: Game = table[row]
+        hand: Hand = hands[row]
         tiles = legal_claims(book, hand)
-        if tiles and _has_choice(book, game, seat, tiles, picky, choosy, robbing):
+        if tiles and _has_choice(
+            book, game, seat, tiles, chooses_tile, chooses_specialist, chooses_victim
+        ):
             open_rows[found] = row
             found += 1
         else:
             tile = highest(tiles) if tiles else -1
-            _settle(book, game, hand, seat, tile, whole(True), whole(NOTHING), log)
+            _settle(book, game, hand, seat, tile, as_int(True), as_int(NOTHING), log)
     return found
 
 
 @kernel
 def highest_of(sets: NDArray[np.uint32]) -> NDArray[np.int64]:
-    """(len(sets),): the highest tile of each set, none of which is empty."""
+    """(len(sets),): the highest tile of each set; no set may be empty."""
     tiles = np.zeros(len(sets), np.int64)
     for k in range(len(sets)):
-        tiles[k] = highest(whole(sets[k]))
+        tiles[k] = highest(as_int(sets[k]))
     return tiles
 
 
@@ -287,7 +297,8 @@ def settle_chosen(
     robbed: NDArray[np.int64],
     log: Log,
 ) -> None:
-    """Settle the turn as the player chose: the tile, which specialist to keep, whom to rob."""
+    """Settle the turn by the player's choices: the tile, which specialist to keep, whom to rob."""
     for k in range(len(rows)):
-        game, hand = table[rows[k]], hands[rows[k]]
-        _settle(books[0], game, hand, seat, tiles[k], whole(keep_new[k]), robbed[k], log)
+        game: Game = table[rows[k]]
+        hand: Hand = hands[rows[k]]
+        _settle(books[0], game, hand, seat, tiles[k], as_int(keep_new[k]), robbed[k], log)

@@ -1,9 +1,9 @@
-"""How kernels are compiled: `kernel` for what Python calls with arrays, and three kinds of parts of them.
+"""How kernels are compiled: `kernel` for functions that Python calls, three decorators for their parts.
 
-Compiled code is cached on disk. Numba notices an edit in a kernel's own file only, not in a file whose
-functions it has inlined, and would go on with what it compiled before. So the cache is a folder named
-after the source of all modules with kernels: an edit in any of them is a new folder. What is not part of
-this package never enters a kernel: no function is passed to one.
+Compiled code is cached on disk. Numba recompiles a kernel when its own file has changed, but not when
+the file of a function that it inlines has. So the cache folder is named after a hash of the source of
+all modules with kernels: an edit in any of them means a new folder. Code outside this package never
+becomes part of a kernel, because no function is passed to one.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 import numba
 import numpy as np
 from numba import njit
+from numba.core.event import Listener, install_listener
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -31,46 +32,74 @@ _OPTIONS: dict[str, Any] = {
     "error_model": "numpy",
     "no_cfunc_wrapper": True,
 }
+_kernels: set[Callable[..., Any]] = set()
 
 
 def kernel(function: Function) -> Function:
     """A loop over games, called from Python."""
+    _kernels.add(function)
     with _caching():
         compiled: Function = njit(**_OPTIONS)(function)
     return compiled
 
 
 def inlined(function: Function) -> Function:
-    """A rule for one game, called from kernels: always inlined, for the loop's sake."""
+    """A rule for one game, called from kernels: always inlined, so that loops are optimised as a whole."""
     return _part(function, forceinline=True, no_cpython_wrapper=True)
 
 
 def called(function: Function) -> Function:
-    """A rule for one game that is long, or seldom applies: called from kernels, quicker to compile so.
+    """A rule for one game that is long or seldom applies: called, not inlined, to compile faster.
 
-    For a constant among its arguments Numba would compile it anew; `whole` makes that a plain number.
+    Numba would compile it again for each constant argument; `as_int` makes that a plain number.
     """
     return _part(function, no_cpython_wrapper=True)
 
 
 def shared(function: Function) -> Function:
-    """A rule like an `inlined` one that Python asks as well.
+    """Like `inlined`, but Python can call it as well.
 
-    The others have no entrance for Python, which takes a third of the time to compile them: calling one
-    from Python would end the process.
+    The others have no wrapper for Python, which takes a third of the time to compile: calling one from
+    Python crashes the process.
     """
     return _part(function, forceinline=True)
 
 
 def _part(function: Function, **options: Any) -> Function:
-    """Part of kernels, and cached with them."""
+    """Compile a part of kernels; it is cached with them."""
     compiled: Function = njit(**_OPTIONS | {"cache": False}, **options)(function)
     return compiled
 
 
 @contextmanager
+def on_compile(callback: Callable[[], None]) -> Iterator[None]:
+    """Call back before each kernel that this process compiles because the disk cache lacks it.
+
+    Parts of kernels do not count: they are compiled along with a kernel, and the few that Python calls
+    directly take no time worth mentioning.
+    """
+    with install_listener("numba:compile", _CompileListener(callback)):
+        yield
+
+
+class _CompileListener(Listener):
+    """Numba sends this event only after it has looked in the disk cache."""
+
+    def __init__(self, callback: Callable[[], None]) -> None:
+        self.callback = callback
+
+    def on_start(self, event: Any) -> None:
+        """Numba is about to compile."""
+        if event.data["dispatcher"].py_func in _kernels:
+            self.callback()
+
+    def on_end(self, event: Any) -> None:
+        """Numba has compiled."""
+
+
+@contextmanager
 def _caching() -> Iterator[None]:
-    """Have Numba cache in our folder what is decorated meanwhile, and leave other code its own."""
+    """In this block, Numba caches what it compiles in our folder; other code keeps its own folder."""
     others = _config.CACHE_DIR
     _config.CACHE_DIR = str(_cache_folder())
     try:
@@ -81,7 +110,7 @@ def _caching() -> Iterator[None]:
 
 @cache
 def _cache_folder() -> Path:
-    """Beside the sources if that can be written, as Python does it, else with the user's caches."""
+    """Beside the sources if that is writable, like Python's bytecode, otherwise in the user's cache."""
     sources = [path.read_bytes() for path in sorted(_PACKAGE.rglob("*.py"))]
     kernels = b"".join(source for source in sources if b"pickosim.engine.kernels" in source)
     name = f"kernels-{sha256(kernels).hexdigest()[:16]}"
@@ -95,6 +124,6 @@ def _cache_folder() -> Path:
 
 
 @inlined
-def whole(number: Any) -> int:
-    """A narrow or unsigned number as a plain one: sums, differences and bit masks then just work."""
+def as_int(number: Any) -> int:
+    """A narrow or unsigned number as int64, so that sums, differences and bit masks do not wrap."""
     return np.int64(number)  # type: ignore[return-value]

@@ -1,17 +1,18 @@
-"""The log: what happened, one row of whole numbers an event, written by the kernels themselves.
+"""The log: one record of integers per event, written by the kernels.
 
-Batches are played with a log of no capacity, which costs a branch an event; a game to watch is the
-same batch with room in its log. `pickosim.games.trace` says what the rows mean to a reader.
+Games are usually played with a log without capacity, which costs one branch per event; to watch a game,
+the same batch is played with room in its log. `pickosim.games.trace` makes readable events of the records.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pickosim.engine.kernels import called, inlined, whole
+from pickosim.engine.kernels import as_int, called, inlined
+from pickosim.engine.records import I32, I64, dtype_of
 
 (
     ROLL,  # roll, golden face or 0
@@ -31,28 +32,38 @@ from pickosim.engine.kernels import called, inlined, whole
 
 DOUBLE_ONE, RAVEN_PAYS = range(2)
 
-MOST_A_TURN = 80
+MOST_EVENTS_PER_TURN = 80
 """No turn has more events: 7 rolls with what follows each, a claim or fail with its moves, the stacks at the end."""
 
 
-EVENT = np.dtype(
-    [
-        ("game", np.int64),
-        ("turn", np.int32),
-        ("kind", np.int32),
-        ("a", np.int32),
-        ("b", np.int32),
-        ("c", np.int32),
-    ]
-)
-"""An event: whose game, which turn, what kind, and three details."""
+class Event(Protocol):
+    """A record of EVENT, as kernels write it."""
+
+    game: I64
+    turn: I32
+    kind: I32
+    a: I32
+    b: I32
+    c: I32
+
+
+EVENT = dtype_of(Event, align=False)
+"""Fields of an event: its game, turn and kind, and three details."""
+
+
+class _GameAndTurn(Protocol):
+    """The fields of a game (`pickosim.engine.table.Game`) that its events repeat."""
+
+    game: int
+    turn: int
+
 
 Log = NDArray[np.void]
-"""(capacity,) of EVENT. Entry 0 is no event: its `game` says how many follow it."""
+"""(capacity,) of EVENT. Entry 0 is not an event: its `game` is the number of events that follow."""
 
 
 def new_log(room: bool = False) -> Log:
-    """An empty log, with room for events (as `with_room` makes it) or for none."""
+    """An empty log: one that `with_room` extends, or one without capacity."""
     return np.zeros(1 if room else 0, EVENT)
 
 
@@ -62,30 +73,30 @@ def length(log: Log) -> int:
 
 
 def with_room(log: Log, games: int) -> Log:
-    """The same log with room for one more turn of so many games; a log without room as it is."""
+    """The log with room for one more turn of `games` games; a log without capacity stays as it is."""
     if len(log) == 0:
         return log
-    missing = 1 + length(log) + games * MOST_A_TURN - len(log)
+    missing = 1 + length(log) + games * MOST_EVENTS_PER_TURN - len(log)
     return np.concatenate([log, np.zeros(len(log) + missing, EVENT)]) if missing > 0 else log
 
 
 def events(log: Log) -> NDArray[np.void]:
-    """(n,) of EVENT: what has been written, game by game, in the order in which it happened."""
+    """(n,) of EVENT: the events written so far, game by game, in the order in which they happened."""
     written = log[1 : 1 + length(log)]
     return written[np.argsort(written["game"], kind="stable")]
 
 
 @inlined
-def note(log: Log, game: Any, kind: int, a: int = 0, b: int = 0, c: int = 0) -> None:
-    """Write one event of a game (a record of the table), if the log has room at all."""
+def log_event(log: Log, game: _GameAndTurn, kind: int, a: int = 0, b: int = 0, c: int = 0) -> None:
+    """Write one event of a game (a record of the table), if the log has any capacity."""
     if len(log):
-        _write(log, game, whole(kind), whole(a), whole(b), whole(c))
+        _write(log, game, as_int(kind), as_int(a), as_int(b), as_int(c))
 
 
 @called
-def _write(log: Log, game: Any, kind: int, a: int, b: int, c: int) -> None:
+def _write(log: Log, game: _GameAndTurn, kind: int, a: int, b: int, c: int) -> None:
     log[0].game += 1
-    event = log[log[0].game]
+    event: Event = log[log[0].game]
     event.game = game.game
     event.turn = game.turn
     event.kind = kind

@@ -1,4 +1,4 @@
-"""The rulebook: a rule set at a table of so many players, as the numbers that kernels read.
+"""The rulebook: a rule set for a number of players, as the numbers that kernels read.
 
 Tiles are numbered 0, 1, 2, … by ascending value, and a set of tiles is a bit mask.
 """
@@ -6,83 +6,94 @@ Tiles are numbered 0, 1, 2, … by ascending value, and a set of tiles is a bit 
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Annotated, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pickosim.engine.dice import first_roll
+from pickosim.engine.records import I64, Bool, dtype_of
 from pickosim.errors import RulesError
-from pickosim.rules import MOST_DICE, MOST_TILES, SPECIALISTS, RuleSet, Seat
+from pickosim.rules import (
+    MOST_DICE,
+    MOST_TILES,
+    SPECIALISTS,
+    RuleSet,
+    Seat,
+    check_players,
+)
 
-MOST_PLAYERS = 7
 TOTALS = 128
-"""Look-up tables by total have this many entries: 13 dice and a canned worm make 70 at most."""
+"""Length of lookups by total: 13 dice and a canned worm make 70 at most."""
 
 NOTHING = 255
-"""No tile on the stack, no specialist in hand, a specialist out of the game: nothing there."""
+"""No tile on the stack, no specialist in hand, a specialist out of the game."""
 
 SEATS = 64
 """Places of specialists: below SEATS a tile's number, SEATS + s with seat s, NOTHING out of the game."""
 
+COMPILED = ("tiles", "exact_only", "specialists")
+"""Options whose field in the rulebook holds something derived from them."""
+
 CANNED_WORM, SITTING_HEN, RAVEN, WEASEL, GOLDEN_DIE, APPLE = range(len(SPECIALISTS))
 
 
-BOOK = np.dtype(
-    [
-        ("players", np.int64),
-        ("dice", np.int64),
-        ("first_roll", np.uint32, (MOST_DICE + 2,)),  # of n white dice, as rolls are numbered
-        ("tiles", np.int64),  # how many there are
-        ("values", np.uint8, (MOST_TILES,)),  # of each tile
-        ("worms", np.uint8, (MOST_TILES,)),  # on each tile
-        ("grill", np.int64),  # all tiles: the grill at the start
-        ("exact_only", np.int64),  # tiles that only their exact total takes, and nobody steals
-        # By total:
-        ("exact", np.int64, (TOTALS,)),  # the tile of exactly that value, an empty set without it
-        ("lower", np.int64, (TOTALS,)),  # tiles of a lower value, the exact-only ones left out
-        ("reach", np.int64, (TOTALS,)),  # both: what it can take from the grill
-        ("any_lower", np.bool_),
-        ("may_steal", np.bool_),
-        ("flip_without_return", np.bool_),
-        ("flip_returned", np.bool_),
-        ("exact_only_returns", np.bool_),
-        ("highest_tile_breaks_ties", np.bool_),
-        ("bratworms", np.int64),
-        ("specialists", np.bool_),  # whether any is in the game
-        ("start", np.uint8, (len(SPECIALISTS),)),  # place of each at the start
-        ("keep_new", np.bool_),
-        ("weasel_rescues_bust", np.bool_),
-        ("golden_die_faces", np.uint8, (6,)),
-        ("apple_worms", np.int64),
-        ("turn_limit", np.int64),
-    ],
-    align=True,
-)
-"""The fields of a rulebook; options keep their names from the rules page where they can."""
+class Rulebook(Protocol):
+    """A record of BOOK, as kernels read it."""
+
+    players: I64
+    dice: I64
+    # number of the first roll of n white dice
+    first_roll: Annotated[NDArray[np.uint32], MOST_DICE + 2]
+    tiles: I64  # how many there are
+    values: Annotated[NDArray[np.uint8], MOST_TILES]  # value of each tile
+    worms: Annotated[NDArray[np.uint8], MOST_TILES]  # worms on each tile
+    grill: I64  # all tiles: the grill at the start
+    exact_only: I64  # tiles that only their exact total takes, and nobody steals
+    # By total:
+    # the tile of exactly that value, an empty set without it
+    exact: Annotated[NDArray[np.int64], TOTALS]
+    # tiles of a lower value, the exact-only ones left out
+    lower: Annotated[NDArray[np.int64], TOTALS]
+    reach: Annotated[NDArray[np.int64], TOTALS]  # both: what it can take from the grill
+    any_lower: Bool
+    may_steal: Bool
+    flip_without_return: Bool
+    flip_returned: Bool
+    exact_only_returns: Bool
+    highest_tile_breaks_ties: Bool
+    bratworms: I64
+    specialists: Bool  # whether any is in the game
+    start: Annotated[NDArray[np.uint8], len(SPECIALISTS)]  # place of each at the start
+    keep_new: Bool
+    weasel_rescues_bust: Bool
+    golden_die_faces: Annotated[NDArray[np.uint8], 6]
+    apple_worms: I64
+    turn_limit: I64
+
+
+BOOK = dtype_of(Rulebook)
+"""Fields of a rulebook; options have the same names as in a rule set where possible."""
+
+SAME_IN_RULES = [
+    name for name in BOOK.names or () if name in RuleSet.model_fields and name not in COMPILED
+]
+"""Options that kernels read as they are."""
 
 Books = NDArray[np.void]
-"""(1,) of BOOK: the rulebook as kernels are given it. (A record by itself is slow to pass to them.)"""
-
-Rulebook = Any
-"""A record of BOOK. (Kernels read its fields as attributes, which no static type describes.)"""
-
-
-def check_players(players: int) -> None:
-    """Refuse a table that no rules are for."""
-    if not isinstance(players, int) or not 2 <= players <= MOST_PLAYERS:
-        raise RulesError(f"2 to {MOST_PLAYERS} players can play, not {players!r}.")
+"""(1,) of BOOK: how a rulebook is passed to kernels. (Passing a single record is slow.)"""
 
 
 @cache
 def rulebook(rules: RuleSet, players: int) -> Books:
-    """The numbers of `rules` at a table of `players`, which the rules must allow."""
+    """The rulebook of `rules` for a number of players, which the rules must allow."""
     check_players(players)
     books = np.zeros(1, BOOK)
     book = books[0]
     values = sorted(rules.tiles)
+    for option in SAME_IN_RULES:
+        book[option] = getattr(rules, option)
     book["players"] = players
-    book["dice"] = rules.dice
     book["first_roll"] = [first_roll(dice) for dice in range(MOST_DICE + 2)]
     book["tiles"] = len(values)
     book["values"][: len(values)] = values
@@ -97,18 +108,10 @@ def rulebook(rules: RuleSet, players: int) -> Books:
     book["reach"] = book["exact"] | book["lower"]
     book["any_lower"] = rules.claim == "any-lower"
     book["may_steal"] = rules.steal == "may"
-    book["flip_without_return"] = rules.flip_without_return
-    book["flip_returned"] = rules.flip_returned
-    book["exact_only_returns"] = rules.exact_only_returns
     book["highest_tile_breaks_ties"] = rules.tiebreak == "highest-tile"
-    book["bratworms"] = rules.bratworms
     book["specialists"] = len(rules.specialists) > 0
     book["start"] = _places(rules, values, players)
     book["keep_new"] = rules.second_specialist == "keep-new"
-    book["weasel_rescues_bust"] = rules.weasel_rescues_bust
-    book["golden_die_faces"] = rules.golden_die_faces
-    book["apple_worms"] = rules.apple_worms
-    book["turn_limit"] = rules.turn_limit
     return books
 
 
@@ -123,6 +126,6 @@ def _places(rules: RuleSet, values: list[int], players: int) -> NDArray[np.uint8
         else:
             raise RulesError(
                 f'specialists.{name} starts with seat {start.seat} in the rules "{rules.name}", '
-                f"but at a table of {players} the seats are 0 to {players - 1}."
+                f"but with {players} players the seats are 0 to {players - 1}."
             )
     return places

@@ -1,62 +1,82 @@
 """The table: who has what in every game of a batch, and the few functions that change it.
 
-One row a game, one narrow column a thing. A row is a record of a few cache lines, so that whatever a
-kernel wants to know of a game is at hand. Each elementary change of the game (a tile taken, a
-specialist moved, …) is one function here, and writes its own event to the log.
+One row per game. A row is a record of narrow fields that takes a few cache lines, so that a kernel has
+everything about a game at hand. Each elementary change of the game (a tile taken, a specialist moved, …)
+is one function here, and writes its own event to the log.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pickosim.engine.dice import DICE_STREAM, below, stream_key
-from pickosim.engine.kernels import called, inlined, kernel, shared, whole
-from pickosim.engine.log import BRATWORM, FLIP, RETURN, SPECIALIST, STEAL, TAKE, Log, note
-from pickosim.engine.rulebook import MOST_PLAYERS, NOTHING, SEATS, SITTING_HEN, Books, Rulebook
-from pickosim.rules import MOST_TILES, SPECIALISTS
+from pickosim.engine.dice import DICE_STREAM, derive, stream_key
+from pickosim.engine.kernels import as_int, called, inlined, kernel, shared
+from pickosim.engine.log import BRATWORM, FLIP, RETURN, SPECIALIST, STEAL, TAKE, Log, log_event
+from pickosim.engine.records import I64, U8, U16, U32, Key, dtype_of
+from pickosim.engine.rulebook import NOTHING, SEATS, SITTING_HEN, Books, Rulebook
+from pickosim.rules import MOST_PLAYERS, MOST_TILES, SPECIALISTS
 
-TABLE = np.dtype(
-    [
-        # What every turn reads, within one cache line
-        ("game", np.int64),  # number of the game
-        ("dice_key", np.uint64),  # address of its dice
-        ("grill", np.uint32),  # tiles face up on the grill
-        ("flipped", np.uint32),  # tiles face down, out of the game
-        ("turn", np.uint16),  # number of the turn under way, from 1
-        ("top", np.uint8, (MOST_PLAYERS,)),  # top tile of each stack, or NOTHING
-        ("holds", np.uint8, (MOST_PLAYERS,)),  # specialist of each player, or NOTHING
-        ("place", np.uint8, (len(SPECIALISTS),)),  # of each: a tile, SEATS + seat, or NOTHING
-        ("bratworms", np.uint8, (MOST_PLAYERS,)),  # of each player
-        ("supply", np.uint8),  # of bratworms
-        # The stacks
-        ("tiles", np.uint8, (MOST_PLAYERS,)),  # how many on each stack
-        ("worms", np.uint16, (MOST_PLAYERS,)),  # on the tiles of each stack
-        ("under", np.uint8, (MOST_TILES,)),  # the tile that one on a stack lies upon, or NOTHING
-        # What is counted for the results
-        ("rolls", np.uint32),
-        ("fails", np.uint16, (3,)),  # by reason
-        ("steals", np.uint16),  # of tiles
-        ("hen_steals", np.uint16),
-        ("leader", np.uint8),  # the last player who led alone, or NOTHING
-        ("lead_changes", np.uint16),
-        ("since", np.uint16, (len(SPECIALISTS),)),  # turn in which it came to its holder, or 0
-        ("gained", np.uint16, (len(SPECIALISTS), MOST_PLAYERS)),
-        ("turns_held", np.uint16, (len(SPECIALISTS), MOST_PLAYERS)),  # up to when it was lost
-        ("used", np.uint16, (len(SPECIALISTS), MOST_PLAYERS)),
-    ],
-    align=True,
-)
-"""The columns of a table. Columns by player are as wide as the largest table, so that kernels are
-compiled once for all."""
+
+class Counters(NamedTuple):
+    """What kernels count in a game, for its results; of each counter, where it stands in `counts`.
+
+    A counter is declared by its name here, and counted by e.g. `game.counts[COUNTERS.steals] += 1`: each game
+    begins with 0, and the tally has the counters of every game.
+    """
+
+    rolls: int
+    fails_no_new_face: int
+    """Fails in the order of the reasons in `pickosim.engine.claim`."""
+    fails_no_worm: int
+    fails_nothing_to_claim: int
+    steals: int
+    """Tiles stolen."""
+    hen_steals: int
+    """Hens stolen."""
+    lead_changes: int
+    """How often the sole leader changed; 0 unless the lead is followed."""
+
+
+COUNTERS = Counters(*range(len(Counters._fields)))
+
+
+class Game(Protocol):
+    """A record of TABLE, as kernels read and write it: one game."""
+
+    # What every turn reads, within one cache line
+    game: I64  # number of the game
+    dice_key: Key  # address of its dice
+    grill: U32  # tiles face up on the grill
+    flipped: U32  # tiles face down, out of the game
+    turn: U16  # number of the turn under way, from 1
+    top: Annotated[NDArray[np.uint8], MOST_PLAYERS]  # top tile of each stack, or NOTHING
+    holds: Annotated[NDArray[np.uint8], MOST_PLAYERS]  # specialist of each player, or NOTHING
+    # of each: a tile, SEATS + seat, or NOTHING
+    place: Annotated[NDArray[np.uint8], len(SPECIALISTS)]
+    bratworms: Annotated[NDArray[np.uint8], MOST_PLAYERS]  # of each player
+    supply: U8  # of bratworms
+    # The stacks
+    tiles: Annotated[NDArray[np.uint8], MOST_PLAYERS]  # how many on each stack
+    worms: Annotated[NDArray[np.uint16], MOST_PLAYERS]  # on the tiles of each stack
+    # the tile below each tile on a stack, or NOTHING
+    under: Annotated[NDArray[np.uint8], MOST_TILES]
+    # What is counted for the results
+    counts: Annotated[NDArray[np.uint32], len(COUNTERS)]  # by counter
+    leader: U8  # the last player who led alone, or NOTHING
+    since: Annotated[NDArray[np.uint16], len(SPECIALISTS)]  # turn in which its holder got it, or 0
+    gained: Annotated[NDArray[np.uint16], len(SPECIALISTS), MOST_PLAYERS]
+    turns_held: Annotated[NDArray[np.uint16], len(SPECIALISTS), MOST_PLAYERS]  # until it was lost
+    used: Annotated[NDArray[np.uint16], len(SPECIALISTS), MOST_PLAYERS]
+
+
+TABLE = dtype_of(Game)
+"""Fields of a game. Those by player have MOST_PLAYERS entries, so that kernels are compiled only once."""
 
 Table = NDArray[np.void]
 """(N,) of TABLE: N games."""
-
-Game = Any
-"""A record of TABLE: one game. (Kernels read its fields as attributes, which no static type describes.)"""
 
 
 @kernel
@@ -64,11 +84,12 @@ def deal(
     books: Books, table: Table, rows: NDArray[np.int32], first_game: int, seed: np.uint64
 ) -> None:
     """Set up new games, numbered from `first_game`, in the given rows."""
-    book, dice = books[0], stream_key(seed, DICE_STREAM)
+    book: Rulebook = books[0]
+    dice = stream_key(seed, DICE_STREAM)
     for i in range(len(rows)):
-        game = table[rows[i]]
+        game: Game = table[rows[i]]
         game.game = first_game + i
-        game.dice_key = below(dice, np.uint64(first_game + i))
+        game.dice_key = derive(dice, np.uint64(first_game + i))
         game.grill = book.grill
         game.flipped = 0
         game.turn = 1
@@ -80,19 +101,15 @@ def deal(
         game.holds[:] = NOTHING
         game.under[:] = NOTHING
         game.place[:] = NOTHING
-        game.rolls = 0
-        game.fails[:] = 0
-        game.steals = 0
-        game.hen_steals = 0
+        game.counts[:] = 0
         game.leader = NOTHING
-        game.lead_changes = 0
         if book.specialists:
             game.since[:] = 0
             game.gained[:] = 0
             game.turns_held[:] = 0
             game.used[:] = 0
             for specialist in range(len(book.start)):
-                place = whole(book.start[specialist])
+                place = as_int(book.start[specialist])
                 game.place[specialist] = place
                 if is_seat(place):
                     game.holds[place - SEATS] = specialist
@@ -106,7 +123,7 @@ def is_seat(place: int) -> bool:
 
 @inlined
 def highest(tiles: int) -> int:
-    """Number of the highest tile of a set that is not empty."""
+    """Number of the highest tile of a non-empty set."""
     tile = 0
     for step in (16, 8, 4, 2, 1):
         if tiles >> (tile + step):
@@ -116,14 +133,14 @@ def highest(tiles: int) -> int:
 
 @inlined
 def lowest(tiles: int) -> int:
-    """Number of the lowest tile of a set that is not empty."""
+    """Number of the lowest tile of a non-empty set."""
     return highest(tiles & -tiles)
 
 
 @inlined
 def on_grill(game: Game, tile: int) -> bool:
     """Whether a tile lies face up on the grill."""
-    return (whole(game.grill) >> tile) & 1 != 0
+    return (as_int(game.grill) >> tile) & 1 != 0
 
 
 @inlined
@@ -131,8 +148,8 @@ def stealable(book: Rulebook, game: Game, seat: int) -> int:
     """The set of tiles on top of rivals' stacks that can be stolen."""
     tops = 0
     for rival in range(book.players):
-        # An empty stack, NOTHING, comes to a bit above those of all tiles.
-        tops |= (rival != seat) << (whole(game.top[rival]) & (SEATS - 1))
+        # For an empty stack, NOTHING, this is a bit above those of all tiles.
+        tops |= (rival != seat) << (as_int(game.top[rival]) & (SEATS - 1))
     return tops & (book.grill & ~book.exact_only)
 
 
@@ -155,7 +172,7 @@ def _put_on_stack(book: Rulebook, game: Game, seat: int, tile: int) -> None:
 
 @inlined
 def _take_off_stack(book: Rulebook, game: Game, seat: int) -> int:
-    tile = whole(game.top[seat])
+    tile = as_int(game.top[seat])
     game.top[seat] = game.under[tile]
     game.under[tile] = NOTHING
     game.tiles[seat] -= 1
@@ -166,8 +183,8 @@ def _take_off_stack(book: Rulebook, game: Game, seat: int) -> int:
 @inlined
 def take_tile(book: Rulebook, game: Game, seat: int, tile: int, log: Log) -> None:
     """A tile goes from the grill onto the player's stack."""
-    note(log, game, TAKE, tile)
-    game.grill = whole(game.grill) & ~(1 << tile)
+    log_event(log, game, TAKE, tile)
+    game.grill = as_int(game.grill) & ~(1 << tile)
     _put_on_stack(book, game, seat, tile)
 
 
@@ -175,33 +192,33 @@ def take_tile(book: Rulebook, game: Game, seat: int, tile: int, log: Log) -> Non
 def steal_tile(book: Rulebook, game: Game, seat: int, victim: int, log: Log) -> None:
     """The top tile of a rival's stack goes onto the player's."""
     tile = _take_off_stack(book, game, victim)
-    note(log, game, STEAL, tile, victim)
+    log_event(log, game, STEAL, tile, victim)
     _put_on_stack(book, game, seat, tile)
-    game.steals += 1
+    game.counts[COUNTERS.steals] += 1
 
 
 @inlined
 def return_tile(book: Rulebook, game: Game, seat: int, log: Log) -> int:
     """The player's top tile goes back to the grill, face up."""
     tile = _take_off_stack(book, game, seat)
-    note(log, game, RETURN, tile)
-    game.grill = whole(game.grill) | (1 << tile)
+    log_event(log, game, RETURN, tile)
+    game.grill = as_int(game.grill) | (1 << tile)
     return tile
 
 
 @inlined
 def flip_tile(game: Game, tile: int, log: Log) -> None:
     """A tile of the grill is turned face down."""
-    note(log, game, FLIP, tile)
-    game.grill = whole(game.grill) & ~(1 << tile)
-    game.flipped = whole(game.flipped) | (1 << tile)
+    log_event(log, game, FLIP, tile)
+    game.grill = as_int(game.grill) & ~(1 << tile)
+    game.flipped = as_int(game.flipped) | (1 << tile)
 
 
 @called
 def move_specialist(game: Game, specialist: int, place: int, log: Log) -> None:
     """A specialist changes its place. (A player who gets a second holds the newer from here on.)"""
-    old = whole(game.place[specialist])
-    note(log, game, SPECIALIST, specialist, old, place)
+    old = as_int(game.place[specialist])
+    log_event(log, game, SPECIALIST, specialist, old, place)
     game.place[specialist] = place
     if is_seat(old):
         seat = old - SEATS
@@ -218,10 +235,10 @@ def move_specialist(game: Game, specialist: int, place: int, log: Log) -> None:
 @called
 def send_back(game: Game, specialist: int, log: Log) -> None:
     """Back to the grill: onto the lowest face-up tile without a specialist, else out of the game."""
-    free = whole(game.grill)
+    free = as_int(game.grill)
     for other in range(len(game.place)):
         if game.place[other] < SEATS:
-            free &= ~(1 << whole(game.place[other]))
+            free &= ~(1 << as_int(game.place[other]))
     move_specialist(game, specialist, lowest(free) if free else NOTHING, log)
 
 
@@ -253,14 +270,14 @@ def bratworm_sources(book: Rulebook, game: Game, seat: int) -> tuple[int, int]:
 @called
 def earn_bratworm(book: Rulebook, game: Game, seat: int, victim: int, why: int, log: Log) -> bool:
     """The player gets a bratworm: from the supply, else from a rival who can be robbed, of several
-    from `victim`, or from the richest if that is NOTHING. False if there is none to be had.
+    from `victim`, or from the richest if that is NOTHING. False if nobody has one to take.
     """
     found, source = bratworm_sources(book, game, seat)
     if found == 0:
         return False
     if found > 1 and victim != NOTHING:
         source = victim
-    note(log, game, BRATWORM, source, why)
+    log_event(log, game, BRATWORM, source, why)
     if source == NOTHING:
         game.supply -= 1
     else:
@@ -273,28 +290,28 @@ def earn_bratworm(book: Rulebook, game: Game, seat: int, victim: int, why: int, 
 def is_sound(book: Rulebook, game: Game) -> bool:
     """Conservation: everything is in exactly one place.
 
-    Each tile on the grill, on one stack or flipped; bratworms add up; one specialist at most a player
-    and a tile; tiles with a specialist are face up; stacks, counts and holders agree with each other.
+    Each tile on the grill, on one stack or flipped; bratworms add up; at most one specialist per
+    player and per tile; tiles with a specialist are face up; stacks, counts and holders agree with each other.
     """
-    grill, flipped = whole(game.grill), whole(game.flipped)
+    grill, flipped = as_int(game.grill), as_int(game.flipped)
     seen, sound = grill | flipped, grill & flipped == 0
-    bratworms = whole(game.supply)
+    bratworms = as_int(game.supply)
     for seat in range(book.players):
         bratworms += game.bratworms[seat]
-        tiles, worms, tile = 0, 0, whole(game.top[seat])
+        tiles, worms, tile = 0, 0, as_int(game.top[seat])
         while tile != NOTHING and tiles <= book.tiles:
             sound &= (seen >> tile) & 1 == 0
             seen |= 1 << tile
             tiles += 1
             worms += book.worms[tile]
-            tile = whole(game.under[tile])
+            tile = as_int(game.under[tile])
         sound &= tiles == game.tiles[seat] and worms == game.worms[seat]
         held = game.holds[seat]
         sound &= held == NOTHING or game.place[held] == SEATS + seat
     if book.specialists:
         occupied = 0
         for specialist in range(len(game.place)):
-            place = whole(game.place[specialist])
+            place = as_int(game.place[specialist])
             if is_seat(place):
                 sound &= game.holds[place - SEATS] == specialist
             elif place != NOTHING:
@@ -308,5 +325,5 @@ def first_fault(books: Books, table: Table, rows: NDArray[np.int32]) -> int:
     """The first row that is not sound, or -1."""
     for row in rows:
         if not is_sound(books[0], table[row]):
-            return row
+            return as_int(row)
     return -1

@@ -7,11 +7,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pickosim.engine.kernels import inlined, kernel, whole
-from pickosim.engine.log import STACKED, Log, note
+from pickosim.engine.kernels import as_int, inlined, kernel
+from pickosim.engine.log import STACKED, Log, log_event
 from pickosim.engine.rulebook import APPLE, NOTHING, SEATS, Books, Rulebook
-from pickosim.engine.table import Game, Table, is_seat
+from pickosim.engine.table import COUNTERS, Game, Table, is_seat
 from pickosim.rules import MOST_TILES, SPECIALISTS
+
+PARTS = 420
+"""Wins are counted in such parts: any number of players can share one, and sums are exact."""
 
 
 class Tally(NamedTuple):
@@ -19,20 +22,12 @@ class Tally(NamedTuple):
 
     turns: NDArray[np.uint16]
     """(G,)"""
-    rolls: NDArray[np.uint32]
-    """(G,)"""
-    fails: NDArray[np.uint16]
-    """(G, 3): by reason."""
-    steals: NDArray[np.uint16]
-    """(G,): tiles stolen."""
-    hen_steals: NDArray[np.uint16]
-    """(G,): hens stolen."""
+    counts: NDArray[np.uint32]
+    """(G, C): by counter, of C; see `Counters`."""
     flips: NDArray[np.uint8]
     """(G,)"""
     finished: NDArray[np.bool_]
     """(G,): the grill is empty; False if the turn limit ended the game."""
-    lead_changes: NDArray[np.uint16]
-    """(G,): how often another player than before led alone after a turn; 0 unless it was followed."""
     score: NDArray[np.uint16]
     """(G, P): worms + bratworms + apple."""
     worms: NDArray[np.uint16]
@@ -52,19 +47,19 @@ class Tally(NamedTuple):
     held_at_end: NDArray[np.bool_]
     """(G, S, P)"""
 
+    def counter(self, name: str) -> NDArray[np.uint32]:
+        """(G,): a counter by its name in `Counters`."""
+        return self.counts[:, COUNTERS._fields.index(name)]
+
 
 def new_tally(books: Books, games: int) -> Tally:
-    """Room for the results of so many games."""
+    """An empty tally for this many games."""
     seats, kinds = int(books["players"][0]), len(SPECIALISTS) if books["specialists"][0] else 0
     return Tally(
         turns=np.zeros(games, np.uint16),
-        rolls=np.zeros(games, np.uint32),
-        fails=np.zeros((games, 3), np.uint16),
-        steals=np.zeros(games, np.uint16),
-        hen_steals=np.zeros(games, np.uint16),
+        counts=np.zeros((games, len(COUNTERS)), np.uint32),
         flips=np.zeros(games, np.uint8),
         finished=np.zeros(games, np.bool_),
-        lead_changes=np.zeros(games, np.uint16),
         score=np.zeros((games, seats), np.uint16),
         worms=np.zeros((games, seats), np.uint16),
         tiles=np.zeros((games, seats), np.uint8),
@@ -79,18 +74,18 @@ def new_tally(books: Books, games: int) -> Tally:
 
 @inlined
 def score_of(book: Rulebook, game: Game, seat: int) -> int:
-    """Worms on the own tiles + bratworms + apple."""
-    score = whole(game.worms[seat]) + whole(game.bratworms[seat])
+    """A player's worms on tiles + bratworms + apple."""
+    score = as_int(game.worms[seat]) + as_int(game.bratworms[seat])
     return score + (book.apple_worms if game.holds[seat] == APPLE else 0)
 
 
 @inlined
 def _highest_tile(game: Game, seat: int) -> int:
     """The highest tile on a stack, or -1; tiles are numbered by ascending value."""
-    best, tile = -1, whole(game.top[seat])
+    best, tile = -1, as_int(game.top[seat])
     while tile != NOTHING:
         best = max(best, tile)
-        tile = whole(game.under[tile])
+        tile = as_int(game.under[tile])
     return best
 
 
@@ -105,21 +100,17 @@ def _standing(book: Rulebook, game: Game, seat: int) -> int:
 def record(
     books: Books, table: Table, rows: NDArray[np.int32], first_game: int, tally: Tally, log: Log
 ) -> None:
-    """Write the results of the games in `rows`; game `first_game` to the tally's first entry."""
-    book = books[0]
+    """Write the results of the games in `rows`; game `first_game` is the tally's first entry."""
+    book: Rulebook = books[0]
     standings = np.zeros(book.players, np.int64)
     for row in rows:
-        game = table[row]
+        game: Game = table[row]
         to = game.game - first_game
         tally.turns[to] = game.turn
-        tally.rolls[to] = game.rolls
-        for reason in range(len(game.fails)):
-            tally.fails[to, reason] = game.fails[reason]
-        tally.steals[to] = game.steals
-        tally.hen_steals[to] = game.hen_steals
+        for counter in range(len(game.counts)):
+            tally.counts[to, counter] = game.counts[counter]
         tally.flips[to] = _size(game.flipped)
         tally.finished[to] = game.grill == 0
-        tally.lead_changes[to] = game.lead_changes
         for seat in range(book.players):
             standings[seat] = _standing(book, game, seat)
         for seat in range(book.players):
@@ -129,20 +120,20 @@ def record(
             tally.bratworms[to, seat] = game.bratworms[seat]
             tally.rank[to, seat] = _rank(standings, seat)
         if book.specialists:
-            _close_careers(game)
+            _count_turns_still_held(game)
             for specialist in range(len(game.place)):
                 for seat in range(book.players):
                     tally.gained[to, specialist, seat] = game.gained[specialist, seat]
                     tally.turns_held[to, specialist, seat] = game.turns_held[specialist, seat]
                     tally.used[to, specialist, seat] = game.used[specialist, seat]
                     tally.held_at_end[to, specialist, seat] = game.holds[seat] == specialist
-        _note_stacks(book, game, log)
+        _log_stacks(book, game, log)
 
 
 @inlined
 def _size(tiles: int) -> int:
     """How many tiles are in a set."""
-    left, size = whole(tiles), 0
+    left, size = as_int(tiles), 0
     while left:
         left &= left - 1
         size += 1
@@ -159,21 +150,41 @@ def _rank(standings: NDArray[np.int64], seat: int) -> int:
 
 
 @inlined
-def _close_careers(game: Game) -> None:
-    """The game is over: count the turns of those who still hold their specialist."""
+def win(ranks: NDArray[np.uint8]) -> int:
+    """What each player on the first place of a game has won, in PARTS; `ranks` is (P,)."""
+    winners = 0
+    for rank in ranks:
+        winners += rank == 1
+    return PARTS // winners
+
+
+@kernel
+def win_parts(ranks: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """(G, P): what each player has won, in PARTS, from the ranks (G, P) of games."""
+    parts = np.zeros(ranks.shape, np.int64)
+    for game in range(len(ranks)):
+        share = win(ranks[game])
+        for seat in range(ranks.shape[1]):
+            parts[game, seat] = share * (ranks[game, seat] == 1)
+    return parts
+
+
+@inlined
+def _count_turns_still_held(game: Game) -> None:
+    """The game is over: count the turns of players who still hold a specialist."""
     for specialist in range(len(game.place)):
-        place = whole(game.place[specialist])
+        place = as_int(game.place[specialist])
         if is_seat(place):
             game.turns_held[specialist, place - SEATS] += game.turn - game.since[specialist]
 
 
 @inlined
-def _note_stacks(book: Rulebook, game: Game, log: Log) -> None:
+def _log_stacks(book: Rulebook, game: Game, log: Log) -> None:
     for seat in range(book.players):
-        tile = whole(game.top[seat])
+        tile = as_int(game.top[seat])
         while tile != NOTHING:
-            note(log, game, STACKED, seat, tile)
-            tile = whole(game.under[tile])
+            log_event(log, game, STACKED, seat, tile)
+            tile = as_int(game.under[tile])
 
 
 @inlined
@@ -191,29 +202,31 @@ def _sole_leader(book: Rulebook, game: Game) -> int:
 
 @kernel
 def follow_leads(books: Books, table: Table, rows: NDArray[np.int32]) -> None:
-    """After a turn: count where another player than the last sole leader leads now.
+    """After a turn: count a lead change wherever the sole leader is not the last one.
 
-    A tie at the top changes nothing by itself, and the first to lead alone is no change.
+    A tie at the top is no lead change, and neither is the first sole lead of a game.
     """
     for row in rows:
-        game = table[row]
+        game: Game = table[row]
         leader = _sole_leader(books[0], game)
         if leader != NOTHING:
-            game.lead_changes += game.leader != NOTHING and game.leader != leader
+            changed = game.leader != NOTHING and game.leader != leader
+            game.counts[COUNTERS.lead_changes] += changed
             game.leader = leader
 
 
 @kernel
 def end_turns(books: Books, table: Table, rows: NDArray[np.int32], over: NDArray[np.int32]) -> int:
-    """The game ends as soon as the grill is empty, or at the turn limit; else the next turn comes.
+    """A game ends as soon as the grill is empty, or at the turn limit; otherwise the next turn follows.
 
     Rows of games that go on move to the front of `rows`, those of games that are over to `over`.
-    Returns the number of the former.
+    Returns how many games go on.
     """
-    turn_limit = books[0].turn_limit
+    book: Rulebook = books[0]
+    turn_limit = book.turn_limit
     kept, ended = 0, 0
     for row in rows:
-        game = table[row]
+        game: Game = table[row]
         if game.grill == 0 or game.turn >= turn_limit:
             over[ended] = row
             ended += 1
