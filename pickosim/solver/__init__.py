@@ -1,5 +1,5 @@
-"""The turn solver: the dice of a turn played best for any pay-off, for bots that only say what results are worth.
+"""The turn solver: the best way to play the dice of a turn, for any pay-off of its results.
 
-In reading order: `graph` (where a turn can stand), `law` (chances of its results), `solve` (the best play), `cache`,
-`valuation` (bots that say what results are worth).
+In reading order: `graph` (the states of a turn), `law` (the chances of its results), `solve` (the best play), `cache`,
+`valuation` (bots that only say what results are worth).
 """

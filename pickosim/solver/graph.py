@@ -1,16 +1,16 @@
 """The turn as a graph: every way a turn can go, with exact chances, compiled into arrays.
 
-A turn stands at a *pool* (faces set aside, white dice left, golden die left or not) and has points.
-What can be rolled and where each choice leads depends on the pool only, and the points just add up;
-so the graph has one tree of rolls a pool, and a *slot* for each of the pool's possible points.
+The state of a turn is a *pool* (faces set aside, white dice left, golden die left or not) and points.
+What can be rolled and where each choice leads depends only on the pool, and the points just add up;
+so the graph has one tree of rolls per pool, and one *slot* per pool and points.
 
-**Slots.** Everything known of one pay-off is one row of numbers. It starts with the pay-off itself:
-the value of a bust, the bonus for two or more 1s, what a stop is worth by points without and with a
-worm set aside. Then comes one slot for each pool and points at which the player may roll on; with a
-weasel first for those where it is used up, then again for those where it is still to be had.
-Where the turn is over by itself, the slot is that of the stop.
+**Slots.** The solution of a pay-off is one row of numbers, and a slot is an index into it. The row
+starts with the pay-off itself: the value of a bust, the bonus for two or more 1s, what a stop is worth
+by points without and with a worm set aside. Then follows one slot per pool and points at which the
+player may roll on; with a weasel, first those where it is used up, then those where it is still
+available. Where the turn is over by itself, the slot is that of the stop.
 
-**Trees.** The rolls of a pool, with faces already aside taken for one, are the nodes of a tree: a
+**Trees.** The rolls of a pool, with all faces already aside counted as one, are the nodes of a tree: a
 node shows what its parent shows and some dice of one more new face. So the best choice of a roll is
 its parent's best choice or that face, which is one comparison (`pickosim.solver.solve`).
 """
@@ -33,7 +33,7 @@ BUST, DOUBLE_ONE, WORTH = 0, 1, 2
 """Columns of a pay-off: a bust, the bonus for two or more 1s, stops by [worm set aside, points]."""
 
 Int = int | np.integer[Any]
-"""A whole number in a kernel."""
+"""An integer in a kernel."""
 
 _ALL = range(1, FACES + 1)
 _POINTS: list[int] = POINTS.tolist()
@@ -46,18 +46,18 @@ class Problem:
     white: int = 8
     """White dice."""
     golden: tuple[int, ...] = ()
-    """Equally likely faces of the golden die; empty if it is not used."""
+    """The equally likely faces of the golden die; empty if it is not used."""
     weasel: Literal["none", "any roll", "not on a bust"] = "none"
-    """Which rolls may be rolled again, once a turn."""
+    """Which rolls may be rolled again, once per turn."""
 
     @property
     def points(self) -> int:
-        """How many totals of points there are: 0 to five a die."""
+        """Number of possible totals: 0 to five points per die."""
         return 5 * (self.white + bool(self.golden)) + 1
 
 
 class Pool(NamedTuple):
-    """Where a turn stands, but for the points."""
+    """The state of a turn without its points."""
 
     aside: int
     """Set of faces set aside."""
@@ -73,7 +73,7 @@ class Pool(NamedTuple):
 
     @property
     def may_roll(self) -> bool:
-        """Whether the turn does not stop here by itself."""
+        """Whether the turn can go on: dice are left, and faces to set aside."""
         return self.dice > 0 and self.aside != ALL_FACES
 
     @property
@@ -87,7 +87,7 @@ class Pool(NamedTuple):
         return [face for face in _ALL if self.aside >> (face - 1) & 1]
 
     def take(self, face: int, white: int, golden: int) -> Pool:
-        """Set aside so many dice of a face."""
+        """The pool after setting aside dice of a face."""
         return Pool(self.aside | 1 << (face - 1), self.white - white, self.golden - golden)
 
 
@@ -95,9 +95,9 @@ class Graph(NamedTuple):
     """A compiled graph: L layers (2 with a weasel), K pools to roll from, M steps, S slots."""
 
     points: int
-    """Totals of points there are; a pay-off has WORTH + 2 * points columns."""
+    """Number of possible totals; a pay-off has WORTH + 2 * points columns."""
     slots: int
-    """Numbers in a row."""
+    """Length of a solution."""
     start: int
     """Slot of the turn's first roll."""
     rescue: bool
@@ -115,9 +115,9 @@ class Graph(NamedTuple):
     size: NDArray[np.int32]
     """(K,): slots of each pool."""
     ways: NDArray[np.float64]
-    """(K,): equally likely ways its dice can fall."""
+    """(K,): number of equally likely ways in which its dice can fall."""
     bust: NDArray[np.float64]
-    """(K,): those that show no new face."""
+    """(K,): number of ways that show no new face."""
     first: NDArray[np.int32]
     """(K + 1,): first step of each pool's tree."""
     level: NDArray[np.uint8]
@@ -127,18 +127,18 @@ class Graph(NamedTuple):
     bonus: NDArray[np.bool_]
     """(M,): whether an inner node sets aside two or more 1s; leaves never do."""
     target: NDArray[np.int32]
-    """(L, M, 2): slot that each of the two leads to from the pool's fewest points."""
+    """(L, M, 2): slot that each of the two nodes leads to from the pool's fewest points."""
     weight: NDArray[np.float64]
-    """(M, 2): ways to roll each of the two (0 if there is no second)."""
+    """(M, 2): number of ways to roll each of the two (0 if there is no second)."""
 
 
 class _Node(NamedTuple):
-    """A roll of a pool: its parent, with some dice more of one more new face."""
+    """A roll of a pool: its parent's dice, and some of one more new face."""
 
     level: int
     """Depth of the parent."""
     inner: bool
-    """Whether the node is handled alone, because others hang on it or a bonus comes with it."""
+    """Whether the node is a step of its own, because it has children or earns a bonus."""
     bonus: bool
     """Whether setting aside the face earns the bonus for two or more 1s."""
     aside: int
@@ -146,20 +146,20 @@ class _Node(NamedTuple):
     golden: int
     """The pool it leads to."""
     gain: int
-    """Points it brings."""
+    """Points gained."""
     weight: int
-    """In how many ways just this can be rolled."""
+    """Number of ways to roll exactly this."""
 
 
 def dice_kinds(problem: Problem) -> tuple[int, tuple[int, ...]]:
-    """White dice, and faces of a golden die unlike them; one with the usual faces is white."""
+    """White dice, and faces of the golden die; one with the usual faces counts as a white die."""
     if sorted(problem.golden) == list(_ALL):
         return problem.white + 1, ()
     return problem.white, problem.golden
 
 
 def states(problem: Problem) -> dict[Pool, set[int]]:
-    """List the points possible at every pool of a turn, pools of more dice first.
+    """The possible points at every pool of a turn, pools of more dice first.
 
     A golden die with the usual faces counts as one more white die.
     """
@@ -179,7 +179,7 @@ def states(problem: Problem) -> dict[Pool, set[int]]:
 
 
 def _branches(pool: Pool, faces: list[int], left: int, level: int, ways: int) -> Iterator[_Node]:
-    """Grow the tree below a node that can be rolled in `ways` ways, `left` white dice being open.
+    """Yield the nodes below one that can be rolled in `ways` ways, with `left` white dice undecided.
 
     These show `faces` or faces already aside. Leaves come first, then inner nodes with their trees.
     """
@@ -203,7 +203,7 @@ def _branches(pool: Pool, faces: list[int], left: int, level: int, ways: int) ->
 
 
 def _tree(pool: Pool, golden: tuple[int, ...]) -> Iterator[_Node]:
-    """Grow the tree of a pool's rolls. A golden die with a new face comes first, with its like."""
+    """Yield the nodes of a pool's tree. A golden die with a new face comes first, with its equals."""
     new_faces, old = pool.new_faces, len(pool.old_faces)
     if not pool.golden:
         yield from _branches(pool, new_faces, pool.white, 0, 1)
@@ -220,9 +220,9 @@ def _tree(pool: Pool, golden: tuple[int, ...]) -> Iterator[_Node]:
 
 
 def _steps(nodes: Iterator[_Node]) -> list[tuple[_Node, _Node]]:
-    """Take inner nodes one by one, leaves of the same parent two by two.
+    """Group nodes into steps: inner nodes one by one, leaves of the same parent two by two.
 
-    A node that stays alone has itself for a second, with no weight.
+    A node without a partner is its own partner, with weight 0.
     """
     steps: list[tuple[_Node, _Node]] = []
     waiting = False
@@ -237,7 +237,7 @@ def _steps(nodes: Iterator[_Node]) -> list[tuple[_Node, _Node]]:
 
 
 def _ways(pool: Pool, golden: tuple[int, ...], faces: Collection[int]) -> int:
-    """In how many ways the dice of a pool can all show one of these faces."""
+    """Number of ways in which all dice of a pool show one of these faces."""
     golden_ways = sum(face in faces for face in golden) if pool.golden else 1
     white_ways: int = len(faces) ** pool.white
     return golden_ways * white_ways
@@ -247,7 +247,7 @@ def _ways(pool: Pool, golden: tuple[int, ...], faces: Collection[int]) -> int:
 def graph(problem: Problem) -> Graph:
     """Compile the graph of a problem."""
     white, golden = dice_kinds(problem)
-    table = rolls(white + bool(golden))
+    all_rolls = rolls(white + bool(golden))
     reached = states(problem)
     pools = [pool for pool in reversed(reached) if pool.may_roll]
     lowest = np.array([min(reached[pool]) for pool in pools])
@@ -274,8 +274,8 @@ def graph(problem: Problem) -> Graph:
         slots=columns + layers * int(size.sum()),
         start=int(slot[-1, -1]),
         rescue=problem.weasel == "any roll",
-        counts=table["counts"].copy(),
-        shown=table["faces"].copy(),
+        counts=all_rolls["counts"].copy(),
+        shown=all_rolls["faces"].copy(),
         base=base,
         slot=np.ascontiguousarray(slot, np.int32),
         stop=np.ascontiguousarray(stop, np.int32),
@@ -292,7 +292,7 @@ def graph(problem: Problem) -> Graph:
 
 
 class Standing(NamedTuple):
-    """Where turns stand between two rolls, one entry a turn; columns as in `pickosim.engine.turn.HAND`."""
+    """Turns between two rolls, one entry per turn; fields as in `pickosim.engine.turn.HAND`."""
 
     aside: NDArray[np.uint8]
     """(n,): set of faces set aside."""
@@ -307,7 +307,7 @@ class Standing(NamedTuple):
 
 
 class Rolled(NamedTuple):
-    """Where turns stand after a roll, one entry a turn; columns as in `pickosim.engine.turn.HAND`."""
+    """Turns after a roll, one entry per turn; fields as in `pickosim.engine.turn.HAND`."""
 
     aside: NDArray[np.uint8]
     """(n,): set of faces set aside before the roll."""
@@ -327,23 +327,23 @@ class Rolled(NamedTuple):
 def _slots(
     graph: Graph, weasel: Int, aside: Int, points: Int, white: Int, golden: Int
 ) -> tuple[Int, Int]:
-    """Slots of stopping and of rolling on; the same if the turn is over."""
+    """The slots of stopping and of rolling on; the same if the turn is over."""
     stop = WORTH + graph.points if aside & WORM_BIT else WORTH
     return stop + points, graph.base[weasel, aside, white, golden] + points
 
 
 @shared
 def slots_at(graph: Graph, at: Standing, i: Int, weasel: Int) -> tuple[Int, Int]:
-    """Slots of stopping and of rolling on in turn i."""
+    """The slots of stopping and of rolling on in turn i."""
     aside, points = np.int64(at.aside[i]), np.int64(at.points[i])
     return _slots(graph, weasel, aside, points, at.white[i], at.golden[i])
 
 
 @shared
 def slots_after(graph: Graph, at: Rolled, i: Int, weasel: Int, face: Int) -> tuple[Int, Int, bool]:
-    """Slots of stopping and of rolling on after setting aside a face of turn i's roll.
+    """The slots of stopping and of rolling on after setting aside a face of turn i's roll.
 
-    The third is whether that earns the bonus for two or more 1s.
+    The third result is whether that earns the bonus for two or more 1s.
     """
     dice = np.int64(graph.counts[at.roll[i], face])
     golden = np.int64(at.golden_face[i] == face)

@@ -1,19 +1,18 @@
 """The law of a turn: the exact distribution of its result under any policy.
 
-A policy answers for many turns at once: it is asked about every situation a turn can come to, and
-the chances then flow through the graph of the turn from the first roll to the last.
+A policy decides for many turns at once. It is called with all situations that a turn can reach, and
+the chances are then propagated through the graph of the turn from the first roll to the last.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pickosim.engine.dice import FACES, WORM_BIT, Rolls, arrangements, first_roll, rolls
+from pickosim.engine.dice import FACES, Rolls, arrangements, first_roll, rolls
 from pickosim.engine.kernels import kernel
 from pickosim.solver.graph import (
     BUST,
@@ -34,40 +33,16 @@ At = TypeVar("At", Standing, Rolled)
 
 
 class Policy(Protocol):
-    """How a turn is played: answers for many turns at once."""
+    """How a turn is played: decisions for many turns at once."""
 
     def stop(self, at: Standing) -> NDArray[np.bool_]:
-        """(n,): whether to stop; never asked before the first roll."""
+        """(n,): whether to stop; ignored before the first roll."""
 
     def face(self, at: Rolled) -> NDArray[np.uint8]:
-        """(n,): which face to set aside; any number where none is new."""
+        """(n,): which face to set aside; ignored where none is new."""
 
     def reroll(self, at: Rolled) -> NDArray[np.bool_]:
-        """(n,): whether to use the weasel; any answer where that is not allowed."""
-
-
-@dataclass(frozen=True)
-class TablePolicy:
-    """A policy that looks at little; it uses the weasel on rolls without a new face only."""
-
-    pick: NDArray[np.uint8]
-    """(R, 64): face to set aside, by roll and faces aside; 0 where none is new."""
-    stop_at: NDArray[np.bool_]
-    """(2, P): whether to stop, by worm set aside and points."""
-
-    def stop(self, at: Standing) -> NDArray[np.bool_]:
-        """(n,): what the table says."""
-        worm = (at.aside & WORM_BIT > 0).astype(np.intp)
-        stops: NDArray[np.bool_] = self.stop_at[worm, at.points]
-        return stops
-
-    def face(self, at: Rolled) -> NDArray[np.uint8]:
-        """(n,): what the table says."""
-        return self.pick[at.roll, at.aside]
-
-    def reroll(self, at: Rolled) -> NDArray[np.bool_]:
-        """(n,): whether no face is new."""
-        return np.equal(self.pick[at.roll, at.aside], 0)
+        """(n,): whether to use the weasel; ignored where that is not allowed."""
 
 
 class Law(NamedTuple):
@@ -78,9 +53,14 @@ class Law(NamedTuple):
     stopped: NDArray[np.float64]
     """(2, 2, P): a stop, by worm set aside and points."""
 
+    @property
+    def double_one(self) -> float:
+        """Chance that two or more 1s are set aside, however the turn ends."""
+        return float(self.bust[1] + self.stopped[1].sum())
+
 
 class Situations(NamedTuple):
-    """All situations of a turn, weasel apart: N between rolls, in playing order, X after one."""
+    """All situations of a turn, without the weasel: N between rolls, in playing order, X after a roll."""
 
     standing: Standing
     rolled: Rolled
@@ -93,29 +73,29 @@ class Situations(NamedTuple):
 
 
 def _rolls_of(
-    pool: Pool, golden: tuple[int, ...], table: Rolls
+    pool: Pool, golden: tuple[int, ...], all_rolls: Rolls
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
-    """List the rolls of a pool, the golden die's face in each, and their chances."""
+    """The rolls of a pool, the golden die's face in each, and their chances."""
     white = np.arange(first_roll(pool.white), first_roll(pool.white + 1))
-    chance = np.array(arrangements(table["counts"][white])) / FACES**pool.white
+    chance = np.array(arrangements(all_rolls["counts"][white])) / FACES**pool.white
     if not pool.golden:
         return white, np.zeros_like(white), chance
     faces, counts = np.unique(golden, return_counts=True)
-    roll = table["plus"][white, faces[:, None]].astype(np.intp)
+    roll = all_rolls["plus"][white, faces[:, None]].astype(np.intp)
     golden_chance = counts[:, None] / len(golden)
     return roll.ravel(), faces.repeat(len(white)), (golden_chance * chance).ravel()
 
 
 @cache
 def situations(problem: Problem) -> Situations:
-    """List all situations of a problem."""
+    """All situations of a problem."""
     white, golden = dice_kinds(problem)
-    table = rolls(white + bool(golden))
+    all_rolls = rolls(white + bool(golden))
     standing, rolled = [], []
     for pool, all_points in states(problem).items():
         if pool.may_roll:
             standing += [(pool.aside, points, pool.white, pool.golden, 0) for points in all_points]
-            rolled += [_rolls_of(pool, golden, table)] * len(all_points)
+            rolled += [_rolls_of(pool, golden, all_rolls)] * len(all_points)
     lengths = [len(roll) for roll, _, _ in rolled]
     columns = np.ascontiguousarray(np.array(standing, np.uint8).T)
     aside, points, white_left, _, weasel = columns.repeat(lengths, axis=1)
@@ -127,14 +107,14 @@ def situations(problem: Problem) -> Situations:
         ),
         np.cumsum([0, *lengths]),
         chance,
-        table["faces"][roll] & ~aside,
+        all_rolls["faces"][roll] & ~aside,
     )
 
 
 def law(problem: Problem, policy: Policy) -> Law:
-    """Compute the exact distribution of a turn's result; refuse a policy with an illegal face.
+    """Compute the exact distribution of a turn's result; refuse a policy that picks an illegal face.
 
-    A golden die with the usual faces is shown to the policy as one more white die.
+    The policy sees a golden die with the usual faces as one more white die.
     """
     plan, at = graph(problem), situations(problem)
     layers = [np.uint8(weasel) for weasel in range(len(plan.base))]
@@ -144,8 +124,8 @@ def law(problem: Problem, policy: Policy) -> Law:
     for faces in face:
         if (at.new >> (faces - 1) & 1 == 0)[at.new > 0].any():
             raise ValueError("the policy sets aside a face that is not a new face of its roll")
-    flow = _flow(plan, at, np.stack(stop), np.stack(face), reroll)
-    return Law(flow[:, BUST], flow[:, WORTH:].reshape(2, 2, plan.points))
+    chances = _propagate(plan, at, np.stack(stop), np.stack(face), reroll)
+    return Law(chances[:, BUST], chances[:, WORTH:].reshape(2, 2, plan.points))
 
 
 def _with_weasel(at: At, weasel: np.uint8) -> At:
@@ -153,16 +133,16 @@ def _with_weasel(at: At, weasel: np.uint8) -> At:
 
 
 @kernel
-def _flow(
+def _propagate(
     graph: Graph,
     at: Situations,
     stop: NDArray[np.bool_],
     face: NDArray[np.uint8],
     reroll: NDArray[np.bool_],
 ) -> NDArray[np.float64]:
-    """(2, WORTH + 2P): chances of the results, in columns like those of a pay-off.
+    """(2, WORTH + 2P): chances of the results, in the columns of a pay-off.
 
-    `stop` (L, N), `face` (L, X) and `reroll` (X,) say what is done in every situation.
+    `stop` (L, N), `face` (L, X) and `reroll` (X,) are the decisions in every situation.
     """
     mass = np.zeros((2, graph.slots))
     mass[0, graph.start] = 1.0
@@ -194,7 +174,7 @@ def _roll(
     reroll: NDArray[np.bool_],
     mass: NDArray[np.float64],
 ) -> float:
-    """Roll in situation i, whose chance is `rolling`: `mass` flows on; return what is rerolled."""
+    """Move the chance `rolling` of a roll in situation i on in `mass`; return how much is rerolled."""
     rerolled = 0.0
     for k in range(at.first[i], at.first[i + 1]):
         chance = rolling * at.chance[k]

@@ -1,13 +1,13 @@
 """The turn solver: the best way to play a turn, exactly, for many pay-offs at once.
 
 A *pay-off* says what each end of a turn is worth; it is a row of numbers (`payoff_rows`). Its
-*solution* is a longer row, which begins with the pay-off and goes on with the value of rolling on
-in every situation, if the rest of the turn is played best: backward induction over the graph of the
-turn (`pickosim.solver.graph`). What to do in a situation is looked up from that row when it comes up,
-by comparing the values of what can come next.
+*solution* is a longer row: the pay-off, followed by the value of rolling on in every situation if the
+rest of the turn is played best. It is found by backward induction over the graph of the turn
+(`pickosim.solver.graph`). What to do in a situation is decided when it comes up, by comparing the
+values of the options in that row.
 
-Every number of a solution is computed in the same order of operations whatever else is solved at
-the same time, so solutions are the same to the last bit in any batch. Choices whose values differ
+Every number of a solution is computed in the same order of operations, whatever else is solved at
+the same time, so that solutions are identical to the last bit in any batch. Choices whose values differ
 by no more than `TOLERANCE` are tied. Ties are broken so: stop rather than roll on, keep a roll
 rather than roll it again, set aside the higher face.
 """
@@ -37,10 +37,10 @@ from pickosim.solver.graph import (
 )
 
 TOLERANCE = 1e-12
-"""Differences up to this are taken for rounding; pay-offs should be of the order of 1."""
+"""Differences up to this are treated as rounding errors; pay-offs should be of the order of 1."""
 
 LANES = 64
-"""Pay-offs solved side by side: long loops of vector code; with more the gain is small."""
+"""Pay-offs solved side by side, for long loops of vector code; more would gain little."""
 
 _HIGHEST = np.array([faces.bit_length() for faces in range(1 << FACES)], np.uint8)
 """The highest face of each set."""
@@ -54,15 +54,15 @@ def payoff_rows(
 ) -> NDArray[np.float64]:
     """(B, WORTH + 2P): pay-offs as rows. All numbers must be finite.
 
-    `worth_plain` and `worth_worm` (B, P) say what a stop with so many points is worth, without and
-    with a worm set aside; `bust` (B,) what a roll without a new face is worth; `double_one` (B,) is
+    `worth_plain` and `worth_worm` (B, P) say what a stop is worth by points, without and with a
+    worm set aside; `bust` (B,) what a roll without a new face is worth; `double_one` (B,) is
     added for two or more 1s set aside, however the turn ends.
     """
     return np.column_stack([bust, double_one, worth_plain, worth_worm])
 
 
 def checked(graph: Graph, payoffs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Refuse pay-offs of another problem; kernels need them contiguous."""
+    """The pay-offs, contiguous as kernels need them; refuse those of another problem."""
     columns = WORTH + 2 * graph.points
     if payoffs.ndim != 2 or payoffs.shape[1] != columns:
         raise ValueError(f"pay-offs of this problem are rows of {columns}, not {payoffs.shape}")
@@ -78,10 +78,10 @@ def solve(graph: Graph, payoffs: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class _Scratch(NamedTuple):
-    """Room for LANES pay-offs: numbers of one slot and all pay-offs lie side by side."""
+    """Buffers for LANES pay-offs: the numbers of all pay-offs in one slot are adjacent."""
 
     value: NDArray[np.float64]
-    """By slot: the value of being there, stopping or rolling on."""
+    """By slot: the value of the better of stopping and rolling on."""
     best: NDArray[np.float64]
     """By level of the tree, then by the pool's slots: the value of the best choice."""
     sums: NDArray[np.float64]
@@ -126,7 +126,7 @@ def _load(
     solutions: NDArray[np.float64],
     scratch: _Scratch,
 ) -> None:
-    """Copy pay-offs to the heads of their solutions and, side by side, to the scratch."""
+    """Copy pay-offs to the start of their solutions and, side by side, to the buffers."""
     lanes, width = len(rows), len(scratch.sums)
     for lane in range(lanes):
         for column in range(payoffs.shape[1]):
@@ -139,9 +139,9 @@ def _load(
 
 @kernel
 def _start_sums(graph: Graph, pool: int, layer: int, lanes: int, scratch: _Scratch) -> None:
-    """Begin the sums of a pool with its busts; with a weasel they may be rolled again.
+    """Start the sums of a pool with its busts, which the weasel may allow to roll again.
 
-    With the weasel to be had, `best` holds the value of rolling without it.
+    In the layer with the weasel, `best` holds the value of rolling on without it.
     """
     value, best, sums, _ = scratch
     ways, rescue = graph.bust[pool], layer == 1 and graph.rescue
@@ -189,7 +189,7 @@ def _finish(
     solutions: NDArray[np.float64],
     scratch: _Scratch,
 ) -> None:
-    """From the sums, the values of rolling on (kept in `best` too) and of being there."""
+    """From the sums, write the values of rolling on (also to `best`) and of the better of both options."""
     lanes = len(targets)
     slot, stop = graph.slot[layer, pool], graph.stop[pool]
     for x in range(graph.size[pool] * lanes):
@@ -205,7 +205,7 @@ def _finish(
 def _best(
     graph: Graph, solutions: NDArray[np.float64], row: Int, at: Rolled, i: int, weasel: Int
 ) -> tuple[Int, float]:
-    """Find the best face of a roll and its value; 0 and -inf if none is new."""
+    """The best face of a roll and its value; 0 and -inf if none is new."""
     best_face, best = np.int64(0), -np.inf
     new = graph.shown[at.roll[i]] & ~np.int64(at.aside[i])
     while new:
@@ -292,13 +292,13 @@ class Chances(NamedTuple):
     """The best chances of a turn to stop with some points and a worm."""
 
     at_least: NDArray[np.float64]
-    """(P,): with so many points or more."""
+    """(P,): by points, with at least this many."""
     exactly: NDArray[np.float64]
-    """(P,): with just so many."""
+    """(P,): by points, with exactly this many."""
 
 
 def chances(problem: Problem) -> Chances:
-    """Compute the best chance of each total when nothing else counts."""
+    """The best chance of each total if nothing else matters."""
     plan = graph(problem)
     hit = np.vstack([np.triu(np.ones((plan.points,) * 2)), np.eye(plan.points)])
     nothing = np.zeros(len(hit))

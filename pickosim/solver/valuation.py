@@ -1,6 +1,6 @@
 """A valuation: a strategy whose author only says what each result of a turn is worth.
 
-The turn solver makes perfect dice play of it: which face, when to stop, which claim, whether to roll
+The turn solver does the rest: which face to set aside, when to stop, what to claim, whether to roll
 again, which specialist to keep. Ten lines of NumPy make a strong bot.
 """
 
@@ -16,29 +16,40 @@ from pickosim.bots.strategy import Strategy
 from pickosim.bots.view import BoolArray, FloatArray, IntArray, Turn
 from pickosim.engine.claim import claims, victim_of
 from pickosim.engine.dice import FACES
-from pickosim.engine.kernels import kernel, whole
-from pickosim.engine.rulebook import RAVEN, SITTING_HEN, WEASEL, Books
-from pickosim.engine.table import Table, on_grill, stealable
+from pickosim.engine.kernels import as_int, kernel
+from pickosim.engine.rulebook import RAVEN, SITTING_HEN, WEASEL, Books, Rulebook
+from pickosim.engine.table import Game, Table, on_grill, stealable
 from pickosim.engine.turn import CAN_POINTS
 from pickosim.rules import WORM, RuleSet
 from pickosim.solver.cache import Cache
-from pickosim.solver.graph import WORTH, Graph, Problem, Rolled, Standing, slots_after, slots_at
+from pickosim.solver.graph import (
+    BUST,
+    DOUBLE_ONE,
+    WORTH,
+    Graph,
+    Problem,
+    Rolled,
+    Standing,
+    slots_after,
+    slots_at,
+)
 from pickosim.solver.solve import best_face, should_reroll, should_stop
 
 CACHE_MEGABYTES = 256
-"""Solutions kept in each process, for each kind of turn (plain, with the golden die, with the weasel)."""
+"""Limit of the cache per process and kind of turn (plain, with the golden die, with the weasel)."""
 
 
 class Worth(NamedTuple):
-    """What the results of a turn are worth in n games; any scale, only differences count.
+    """What the results of a turn are worth in n games; on any scale, since only differences count.
 
-    A tile is valued by itself: what becomes of specialists and bratworms is added from the last two.
+    A tile is valued on its own: the specialists and bratworms that come or go with it are added from the
+    last two fields.
     """
 
     take: FloatArray
     """(n, T): taking each tile from the grill (entries of tiles elsewhere are never read)."""
     steal: FloatArray
-    """(n, P): stealing the top tile of each player, counted from you."""
+    """(n, P): stealing the top tile of each player; players are counted from you."""
     fail: FloatArray
     """(n,): a fail, with the loss of the tile that is at risk."""
     bratworm: FloatArray
@@ -48,11 +59,11 @@ class Worth(NamedTuple):
 
 
 class Valuation(Strategy):
-    """Base class of bots that only value; the author writes `worth`."""
+    """Base class of bots that only say what results are worth; the author writes `worth`."""
 
     @abstractmethod
     def worth(self, turn: Turn) -> Worth:
-        """What each result of this turn is worth. Asked before anything is set aside, and at a claim."""
+        """What each result of this turn is worth. Called before anything is set aside, and for a claim."""
 
     def pick(self, turn: Turn) -> NDArray[np.uint8]:
         faces = np.zeros(len(turn), np.uint8)
@@ -80,7 +91,7 @@ class Valuation(Strategy):
         return with_it >= without
 
     def claim(self, turn: Turn) -> IntArray:
-        # Of equals the highest tile: it is the one that breaks ties, and leaves the lower ones to claim.
+        # Of equally good tiles the highest: it breaks ties, and the lower ones stay to be claimed.
         upwards = self.claim_values(turn)[:, ::-1].argmax(axis=1)
         best: IntArray = turn.tiles[::-1][upwards]
         return best
@@ -92,8 +103,8 @@ class Valuation(Strategy):
         return keep
 
     def claim_values(self, turn: Turn) -> FloatArray:
-        """(n, T): what each legal claim is worth, all told; -inf for the others."""
-        worth = all_told(turn, self.worth(turn))
+        """(n, T): the `full_worth` of each legal claim; -inf for the other tiles."""
+        worth = full_worth(turn, self.worth(turn))
         values = np.where(turn.claims & turn.grill, worth.take, -np.inf)
         for player in range(1, turn.players):
             loot = turn.claims & ~turn.grill & (turn.tiles == turn.tops[:, player, None])
@@ -101,7 +112,7 @@ class Valuation(Strategy):
         return values
 
     def explain(self, turn: Turn) -> list[tuple[str, float]]:
-        """The options of a question in a single game, each with its value."""
+        """The options in a single game, each with its value."""
         match turn.question:
             case "use_golden_die":
                 words = {"with the golden die": True, "without it": False}
@@ -120,48 +131,48 @@ class Valuation(Strategy):
 
 
 class Plan(NamedTuple):
-    """Games of a question whose turns are played with the same dice, and their solutions."""
+    """Games whose turns are played with the same kinds of dice, and their solutions."""
 
     games: NDArray[np.int64]
     """(m,): which of the n games."""
     graph: Graph
     solutions: NDArray[np.float64]
-    """(E, S): the store."""
+    """(E, S): all entries of the cache."""
     which: NDArray[np.int64]
     """(m,): the row of each game's solution."""
 
 
-_stores: dict[Problem, Cache] = {}
+_caches: dict[Problem, Cache] = {}
 
 
 def cache_statistics() -> list[dict[str, Any]]:
-    """What the caches of this process hold: one entry for each kind of turn that was solved."""
+    """Sizes and hits of the caches of this process: one entry per kind of turn that was solved."""
     return [
         {
             "white": problem.white,
             "golden": bool(problem.golden),
             "weasel": problem.weasel,
-            "solved": store.solved,
-            "hits": store.hits,
-            "megabytes": store.bytes / 1e6,
+            "solved": cache.solved,
+            "hits": cache.hits,
+            "megabytes": cache.bytes / 1e6,
         }
-        for problem, store in _stores.items()
+        for problem, cache in _caches.items()
     ]
 
 
-def forget_solutions() -> None:
+def clear_caches() -> None:
     """Empty the caches of this process."""
-    _stores.clear()
+    _caches.clear()
 
 
-def _store(problem: Problem) -> Cache:
-    if problem not in _stores:
-        _stores[problem] = Cache(problem, CACHE_MEGABYTES)
-    return _stores[problem]
+def _cache_for(problem: Problem) -> Cache:
+    if problem not in _caches:
+        _caches[problem] = Cache(problem, CACHE_MEGABYTES)
+    return _caches[problem]
 
 
 def problem_of(rules: RuleSet, golden: bool, weasel: bool) -> Problem:
-    """The turn as the solver knows it."""
+    """The problem of the solver for a turn, with or without the golden die and the weasel."""
     uses: Literal["none", "any roll", "not on a bust"] = "none"
     if weasel:
         uses = "any roll" if rules.weasel_rescues_bust else "not on a bust"
@@ -171,18 +182,18 @@ def problem_of(rules: RuleSet, golden: bool, weasel: bool) -> Problem:
 def _plans(strategy: Valuation, turn: Turn) -> list[Plan]:
     """The solutions for a question about dice.
 
-    They are found once a turn, when the first face is picked, and noted by row of the table for the
-    questions that follow. (A reroll may be asked even before; its solutions are found by themselves.)
+    They are found once per turn, when the first face is picked, and kept by row of the table for the
+    questions that follow. (A reroll may be asked before that; its solutions are found separately.)
     """
     fresh = turn.question == "pick" and not turn._hands["aside"][turn._rows[0]]
     if fresh or "kind" not in turn._notes:
         plans = _solve(strategy, turn)
         if fresh:
-            _note(turn, plans)
+            _keep(turn, plans)
         return plans
     kinds = turn._notes["kind"][turn._rows]
     plans = []
-    for kind, (graph, solutions) in enumerate(turn._notes["stores"]):
+    for kind, (graph, solutions) in enumerate(turn._notes["caches"]):
         games = np.flatnonzero(kinds == kind)
         if len(games):
             which = turn._notes["which"][turn._rows[games]]
@@ -190,46 +201,47 @@ def _plans(strategy: Valuation, turn: Turn) -> list[Plan]:
     return plans
 
 
-def _note(turn: Turn, plans: list[Plan]) -> None:
+def _keep(turn: Turn, plans: list[Plan]) -> None:
+    """Keep the plans of a turn for its later questions."""
     kind = np.zeros(len(turn._table), np.int8)
     which = np.zeros(len(turn._table), np.int64)
     for number, plan in enumerate(plans):
         rows = turn._rows[plan.games]
         kind[rows], which[rows] = number, plan.which
-    stores = [(plan.graph, plan.solutions) for plan in plans]
-    turn._notes.update(kind=kind, which=which, stores=stores)
+    caches = [(plan.graph, plan.solutions) for plan in plans]
+    turn._notes.update(kind=kind, which=which, caches=caches)
 
 
 def _solve(strategy: Valuation, turn: Turn) -> list[Plan]:
-    """The solutions of all games, by what their turns are played with."""
-    worth = all_told(turn, strategy.worth(turn))
+    """The solutions of all games, one plan per kind of turn."""
+    worth = full_worth(turn, strategy.worth(turn))
     golden = turn._hands["golden"][turn._rows] > 0
     weasel = turn.holds[:, 0] == WEASEL
     plans = []
     for with_golden, with_weasel in ((False, False), (True, False), (False, True)):
         games = np.flatnonzero((golden == with_golden) & (weasel == with_weasel))
         if len(games):
-            store = _store(problem_of(turn.rules, with_golden, with_weasel))
-            solutions, which = store.find(payoffs(turn, worth, games, store.graph.points))
-            plans.append(Plan(games, store.graph, solutions, which))
+            cache = _cache_for(problem_of(turn.rules, with_golden, with_weasel))
+            solutions, which = cache.find(payoffs(turn, worth, games, cache.graph.points))
+            plans.append(Plan(games, cache.graph, solutions, which))
     return plans
 
 
 def _values(strategy: Valuation, turn: Turn, golden: bool) -> FloatArray:
     """(n,): what the turn is worth before the first roll, with or without the golden die."""
-    worth = all_told(turn, strategy.worth(turn))
-    store = _store(problem_of(turn.rules, golden, weasel=False))
+    worth = full_worth(turn, strategy.worth(turn))
+    cache = _cache_for(problem_of(turn.rules, golden, weasel=False))
     every = np.arange(len(turn))
-    solutions, which = store.find(payoffs(turn, worth, every, store.graph.points))
-    values: FloatArray = solutions[which, store.graph.start]
+    solutions, which = cache.find(payoffs(turn, worth, every, cache.graph.points))
+    values: FloatArray = solutions[which, cache.graph.start]
     return values
 
 
-def all_told(turn: Turn, worth: Worth) -> Worth:
-    """The worth of each result with the specialists and bratworms that come and go with it."""
+def full_worth(turn: Turn, worth: Worth) -> Worth:
+    """The worth of each result, with the specialists and bratworms that come and go with it."""
     own = _worth_of(worth.specialist, turn.holds[:, :1])
-    to_be_had = (turn.supply > 0) | turn.robbable.any(axis=1)
-    bratworm = np.where(to_be_had, worth.bratworm, 0.0)
+    available = (turn.supply > 0) | turn.robbable.any(axis=1)
+    bratworm = np.where(available, worth.bratworm, 0.0)
 
     def gain(specialist: IntArray) -> FloatArray:
         new = _worth_of(worth.specialist, specialist) - own
@@ -255,7 +267,7 @@ def _worth_of(worth: FloatArray, specialist: IntArray) -> FloatArray:
 
 
 def payoffs(turn: Turn, worth: Worth, games: NDArray[np.int64], points: int) -> NDArray[np.float64]:
-    """(m, WORTH + 2 points): pay-offs of some games for the solver: what each total is worth."""
+    """(m, WORTH + 2 points): the pay-offs of some games for the solver."""
     rows = turn._rows[games]
     return _payoffs(
         turn._books,
@@ -284,14 +296,14 @@ def _payoffs(
     fail: FloatArray,
     bratworm: FloatArray,
 ) -> NDArray[np.float64]:
-    book = books[0]
+    book: Rulebook = books[0]
     out = np.empty((len(rows), WORTH + 2 * points))
     best = np.empty(points + CAN_POINTS)
     for k in range(len(rows)):
-        game = table[rows[k]]
+        game: Game = table[rows[k]]
         loot = stealable(book, game, seat)
         for total in range(points + CAN_POINTS):
-            tiles = claims(book, whole(game.grill), loot, total)
+            tiles = claims(book, as_int(game.grill), loot, total)
             best[total] = -np.inf if tiles else fail[k]
             tile = 0
             while tiles:
@@ -304,8 +316,8 @@ def _payoffs(
                     best[total] = max(best[total], value)
                 tiles >>= 1
                 tile += 1
-        out[k, 0] = fail[k]
-        out[k, 1] = bratworm[k]
+        out[k, BUST] = fail[k]
+        out[k, DOUBLE_ONE] = bratworm[k]
         for p in range(points):
             out[k, WORTH + p] = best[p + CAN_POINTS] if canned[k] else fail[k]
             out[k, WORTH + points + p] = best[p]
@@ -334,7 +346,9 @@ def _explain_dice(strategy: Valuation, turn: Turn) -> list[tuple[str, float]]:
     for face in range(1, FACES + 1):
         if turn.legal[0, face]:
             stop, roll_on, bonus = slots_after(plan.graph, at, 0, weasel, face)
-            value = max(solution[stop], solution[roll_on]) + (solution[1] if bonus else 0.0)
+            value = max(solution[stop], solution[roll_on]) + (
+                solution[DOUBLE_ONE] if bonus else 0.0
+            )
             name = "worms" if face == WORM else f"{face}s"
             options.append((name, float(value)))
     return options

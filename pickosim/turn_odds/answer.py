@@ -1,12 +1,12 @@
-"""Odds: exact answers about a single turn, for a person who asks.
+"""Odds: exact answers to questions about a single turn.
 
-The more is told, the more is answered. Of the dice alone: the best chance to reach each total. Of a
-situation at the table: the chance and worth of every result of the turn. Of dice already rolled: the
-value of each option. What a result is worth is up to a bot (a `Valuation`), and the turn is played
-best for it.
+What is answered depends on what is given. For the dice alone: the best chance to reach each total. For
+a situation in a game: the chance and worth of every result of the turn. With dice already rolled: the
+value of each option. A bot (a `Valuation`) says what a result is worth, and the turn is played best
+for it.
 
-No rule of the game is written here: a situation is put onto a table of the engine, which says what a
-total claims; `pickosim.solver.solve` and `pickosim.solver.law` do the rest.
+No rule of the game is implemented here: a situation is put onto a table of the engine, which knows what
+a total claims; `pickosim.solver.solve` and `pickosim.solver.law` do the rest.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ from pickosim.engine.turn import CAN_POINTS, Hands, begin, take_golden_die
 from pickosim.errors import PickosimError
 from pickosim.games.ask import ask
 from pickosim.games.batch import Batch
-from pickosim.games.match import Match, seat
+from pickosim.games.match import Match, make_match
 from pickosim.games.trace import FAIL_REASONS, face_name
-from pickosim.rules import SPECIALISTS, RuleSet, Specialist, load_rules
+from pickosim.rule_files import load_rules
+from pickosim.rules import SPECIALISTS, RuleSet, Specialist
 from pickosim.solver.graph import (
     BUST,
     DOUBLE_ONE,
@@ -49,7 +50,7 @@ from pickosim.solver.graph import (
 )
 from pickosim.solver.law import Situations, law, situations
 from pickosim.solver.solve import TOLERANCE, Optimal, payoff_rows, solve
-from pickosim.solver.valuation import Valuation, Worth, all_told, payoffs, problem_of
+from pickosim.solver.valuation import Valuation, Worth, full_worth, payoffs, problem_of
 from pickosim.turn_odds.question import (
     Advice,
     Answer,
@@ -67,10 +68,10 @@ from pickosim.turn_odds.question import (
 )
 
 SEAT = 0
-"""Of the player who asks; the rivals follow in order of play."""
+"""Seat of the player on turn; the rivals follow in order of play."""
 
 LOWEST_TOTAL = 15
-"""Chances of totals are listed from here on, or from the lowest tile, if that is lower."""
+"""Chances of totals are listed from this total on, or from the lowest tile if that is lower."""
 
 
 def odds(
@@ -87,28 +88,28 @@ def odds(
     golden: int | str | None = None,
     weasel_used: bool = False,
 ) -> pl.DataFrame:
-    """Exact chances of a turn, as a frame; three kinds, by what is told.
+    """Exact chances of a turn, as a frame; what it lists depends on what is given.
 
-    **Of the dice alone** (`rules`, `holds`): a row for each `total`, with the best chance to stop
-    with it and a worm: `at_least`, and `exactly`.
+    **The dice alone** (`rules`, `holds`): one row per `total`, with the best chance to stop with a worm
+    and `at_least` or `exactly` that total.
 
-    **Of a situation** (`grill`, `own`, `rivals`, `on` or `bot`): a row for each result of the turn,
-    with its `chance`, and its `worth` to the bot, which plays the turn best. `result` is `take` or
-    `steal` (a `tile`, from a `rival`: 1 plays next), `fail` (for a `reason`), or `bratworm` (for two
-    or more 1s), which may come with any of the others. Chance times worth of all rows adds up to the
-    value of the turn.
+    **A situation** (`grill`, `own`, `rivals`, `on` or `bot`): one row per result of the turn, with its
+    `chance`, and its `worth` to the bot, which plays the turn best. `result` is `take` or `steal` (a
+    `tile`, from a `rival`: 1 plays next), `fail` (for a `reason`), or `bratworm` (for two or more 1s),
+    which may come with any of the others. Chance times worth, summed over all rows, is the value of the
+    turn.
 
-    **Of dice** (`aside`, `roll`): a row for each option, with its `value`, the chance that the turn
-    then ends in a `claim`, and whether it is the `best`. `option` is `set-aside`, `stop`, `roll-on`,
-    `roll-again` (with the weasel) or `fail`; `then` says what is best after setting aside, `tile` what
-    a stop claims. Values are of the rest of the turn: a bratworm already earned is not in them.
+    **Dice** (`aside`, `roll`): one row per option, with its `value`, the chance that the turn then ends
+    in a `claim`, and whether it is the `best`. `option` is `set-aside`, `stop`, `roll-on`, `roll-again`
+    (with the weasel) or `fail`; `then` says what is best after setting aside, `tile` what a stop claims.
+    Values are those of the rest of the turn: they do not include a bratworm already earned.
 
-    `grill`: tiles, as `"21-24,30"` or a list; by default all that are on no stack. `own` and
-    `rivals`: top tiles, as `24` and `"27,-"` or `[27, None]`; by default none, and one rival without.
-    Bots see nothing below a top. `holds`: your specialist; `on`: those on the grill, as `"weasel=25"`
-    or a dictionary; the others are out of the game. `bot`: a valuation, by default `expected`.
-    `aside` and `roll`: faces of white dice, as `"worm,worm,4"` or a list. The golden die is `"+4"` in
-    `aside`, and `golden` if it is in the roll; with `golden="unused"` it is left out of the turn.
+    `grill`: tiles, e.g. `"21-24,30"` or a list; by default all that are on no stack. `own` and `rivals`:
+    top tiles, e.g. `24` and `"27,-"` or `[27, None]`; by default you have none, and neither has your one
+    rival. Tiles below a top are not visible to bots. `holds`: your specialist; `on`: those on the grill,
+    e.g. `"weasel=25"` or a dictionary; the others are out of the game. `bot`: a valuation, by default
+    `expected`. `aside` and `roll`: faces of white dice, e.g. `"worm,worm,4"` or a list. The golden die is
+    `"+4"` in `aside`, and `golden` if it is in the roll; with `golden="unused"` it is not used this turn.
     """
     question = Question(
         load_rules(rules),
@@ -127,7 +128,7 @@ def odds(
 
 
 def answer(question: Question) -> Answer:
-    """Answer a question, or refuse it and say what is wrong with it."""
+    """Answer a question, or raise an error that says what is wrong with it."""
     if not (question.has_situation or question.has_dice):
         holds = read_dice_changer(question.holds)
         return Totals(question.rules, holds, best_chances(question.rules, holds))
@@ -168,8 +169,8 @@ def _frame(answer: Answer) -> pl.DataFrame:
 
 
 def _seated(bot: str | Valuation, situation: Situation) -> Match:
-    """The bot at every seat of the table; only the player who asks is ever on turn."""
-    match = seat([bot] * (1 + len(situation.rivals)), situation.rules)
+    """The bot in every seat; only the one at SEAT is ever on turn."""
+    match = make_match([bot] * (1 + len(situation.rivals)), situation.rules)
     if not isinstance(match.strategies[SEAT], Valuation):
         able = [name for name in built_in_bots() if isinstance(load_bot(name), Valuation)]
         raise PickosimError(
@@ -183,7 +184,7 @@ def _seated(bot: str | Valuation, situation: Situation) -> Match:
 
 
 def best_chances(rules: RuleSet, holds: Specialist | None = None) -> list[Chance]:
-    """The best chances of all totals; the golden die is used where that is better."""
+    """The best chances of all totals; the golden die is used for totals where that is better."""
     can = CAN_POINTS if holds == "canned-worm" else 0
     problems = [problem_of(rules, golden=False, weasel=holds == "weasel")]
     if holds == "golden-die":
@@ -195,7 +196,7 @@ def best_chances(rules: RuleSet, holds: Specialist | None = None) -> list[Chance
 
 
 def _reach(problem: Problem, totals: NDArray[np.int64], can: int) -> NDArray[np.float64]:
-    """(2, n): the best chances of at least, and of exactly, each of n totals."""
+    """(2, n): the best chances of at least and of exactly each of n totals."""
     plan, points = graph(problem), np.arange(problem.points)
     # Without a worm set aside, only the can makes a total.
     made = np.stack([points + can if can else np.full_like(points, -1), points])
@@ -210,21 +211,21 @@ def _reach(problem: Problem, totals: NDArray[np.int64], can: int) -> NDArray[np.
 
 
 class _Position(NamedTuple):
-    """Games of the engine, with the player at SEAT on turn; one but where it says otherwise."""
+    """Games of the engine with the player at SEAT on turn; a single one unless stated otherwise."""
 
     match: Match
     table: Table
     hands: Hands
 
     def turn(self, question: str, rows: NDArray[np.int32] | None = None) -> Turn:
-        """What that player sees, in all games or some."""
+        """What that player sees, in all or some of the games."""
         rules, books = self.match.rules, self.match.books
         rows = np.arange(len(self.table), dtype=np.int32) if rows is None else rows
         return Turn(rules, books, self.table, self.hands, SEAT, rows, question, {})
 
 
 def _position(match: Match, situation: Situation) -> _Position:
-    """Put a situation onto a table, and white dice into the player's hand."""
+    """Put a situation onto a table, and the white dice into the player's hand."""
     batch, row = Batch(match, 0, 1), np.zeros(1, np.int32)
     deal(batch.books, batch.table, row, 0, np.uint64(match.seed))
     game, number = batch.table[0], {int(tile): k for k, tile in enumerate(batch.values)}
@@ -250,17 +251,17 @@ def _position(match: Match, situation: Situation) -> _Position:
 
 
 def _with_golden_die(position: _Position) -> _Position:
-    """The same with the golden die in the player's hand."""
+    """The same position with the golden die in the player's hand."""
     match, table, hands = position.match, position.table.copy(), position.hands.copy()
     take_golden_die(table, hands, SEAT, np.zeros(1, np.int32), np.ones(1, np.bool_))
     return _Position(match, table, hands)
 
 
 class _Ends(NamedTuple):
-    """What each end of a turn comes to, by column of a pay-off."""
+    """What each end of a turn leads to, by column of a pay-off."""
 
     outcome: NDArray[np.int64]
-    """(C,): number of the tile that the bot claims, or -1 - the reason of the fail."""
+    """(C,): number of the tile that the bot claims, or -1 minus the reason for the fail."""
     total: NDArray[np.int16]
     """(C,): the total, where the end is a stop."""
     claimable: NDArray[np.bool_]
@@ -268,7 +269,7 @@ class _Ends(NamedTuple):
 
 
 def _ends(position: _Position, points: int) -> _Ends:
-    """Let the engine and the bot say what every end of a turn comes to: a game for each."""
+    """What every end of a turn leads to, by the engine and the bot: one game per end."""
     match, columns = position.match, WORTH + 2 * points
     hands = np.repeat(position.hands, columns)
     hands["new"][WORTH:] = ALL_FACES  # no bust, but a stop
@@ -276,7 +277,7 @@ def _ends(position: _Position, points: int) -> _Ends:
     hands["aside"][WORTH + points :] = WORM_BIT
     ends = _Position(match, np.repeat(position.table, columns), hands)
     turn = ends.turn("claim")
-    outcome = np.array([-1 - fail_reason(hand) for hand in hands], np.int64)
+    outcome = np.array([-1 - fail_reason(hands[column]) for column in range(columns)], np.int64)
     claims = turn.claims.sum(axis=1)
     outcome[claims > 0] = turn.claims.argmax(axis=1)[claims > 0]
     several = np.flatnonzero(claims > 1).astype(np.int32)
@@ -294,7 +295,7 @@ class _Play:
     problem: Problem
     graph: Graph
     worth: Worth
-    """Of each result, all told."""
+    """The `full_worth` of each result."""
     solution: NDArray[np.float64]
     """(S,): the pay-off, then the value of rolling on by slot."""
     ends: _Ends
@@ -311,10 +312,10 @@ class _Play:
 
 
 def _solve(position: _Position) -> _Play:
-    """The best play of a turn by the bot's valuation."""
+    """Solve a turn by the bot's valuation."""
     turn, bot = position.turn("pick"), position.match.strategies[SEAT]
     assert isinstance(bot, Valuation)
-    worth = all_told(turn, bot.worth(turn))
+    worth = full_worth(turn, bot.worth(turn))
     golden, weasel = bool(turn.golden_left[0]), bool(turn.holds[0, 0] == WEASEL)
     problem = problem_of(turn.rules, golden, weasel)
     plan = graph(problem)
@@ -359,8 +360,8 @@ def _results(play: _Play) -> list[Result]:
     for number, reason in enumerate(FAIL_REASONS):
         results.append(Result("fail", None, None, reason, chance(-1 - number), fail))
     if turn.rules.bratworms:
-        two_ones = float(played.bust[1] + played.stopped[1].sum())
-        results.append(Result("bratworm", None, None, None, two_ones, float(worth.bratworm[0])))
+        value = float(worth.bratworm[0])
+        results.append(Result("bratworm", None, None, None, played.double_one, value))
     return results
 
 
@@ -380,7 +381,7 @@ def _advice(match: Match, situation: Situation, dice: Dice) -> Advice:
 
 
 def _with_dice(position: _Position, dice: Dice) -> _Position:
-    """The same later in the turn: dice set aside, and perhaps rolled."""
+    """The same position later in the turn: with dice set aside, and perhaps rolled."""
     hands, shown = position.hands.copy(), Counter(dice.all_rolled)
     hand, aside = hands[0], _set_of(dice.all_aside)
     hand["aside"] = aside
@@ -401,7 +402,7 @@ def _set_of(faces: Iterable[int]) -> int:
 
 
 def _roll_options(play: _Play, now: _Position, claim: NDArray[np.float64]) -> list[Option]:
-    """Set aside a face, or fail without a new one, or roll again."""
+    """Set aside a face, fail without a new one, or roll again."""
     turn = now.turn("pick")
     at = Rolled(*(now.hands[name] for name in Rolled._fields))
     again, face = bool(play.best.reroll(at)[0]), int(play.best.face(at)[0])
@@ -410,12 +411,12 @@ def _roll_options(play: _Play, now: _Position, claim: NDArray[np.float64]) -> li
         for new in np.flatnonzero(turn.legal[0]).tolist()
     ]
     if not options:
-        options.append(_plain(turn, "fail", None, float(play.worth.fail[0]), 0.0, not again))
+        options.append(_other_option(turn, "fail", None, float(play.worth.fail[0]), 0.0, not again))
     if turn.weasel_left[0] and (face or play.graph.rescue):
         standing = Standing(*(now.hands[name] for name in Standing._fields))
         _, slot = slots_at(play.graph, standing, 0, 0)
         value, chance = float(play.solution[slot]), float(claim[slot])
-        options.append(_plain(turn, "roll-again", None, value, chance, again))
+        options.append(_other_option(turn, "roll-again", None, value, chance, again))
     return options
 
 
@@ -447,14 +448,14 @@ def _stop_options(play: _Play, now: _Position, claim: NDArray[np.float64]) -> li
     stop, roll_on = slots_at(play.graph, at, 0, int(turn.weasel_left[0]))
     stops = bool(play.best.stop(at)[0])
     value, chance = float(play.solution[stop]), float(claim[stop])
-    options = [_plain(turn, "stop", play.tile(stop), value, chance, stops)]
+    options = [_other_option(turn, "stop", play.tile(stop), value, chance, stops)]
     if roll_on != stop:
         value, chance = float(play.solution[roll_on]), float(claim[roll_on])
-        options.append(_plain(turn, "roll-on", None, value, chance, not stops))
+        options.append(_other_option(turn, "roll-on", None, value, chance, not stops))
     return options
 
 
-def _plain(
+def _other_option(
     turn: Turn,
     name: Literal["stop", "roll-on", "roll-again", "fail"],
     tile: int | None,
@@ -468,7 +469,7 @@ def _plain(
 
 
 def _claim_chances(play: _Play) -> NDArray[np.float64]:
-    """(S,): the chance that the turn ends in a claim, by slot as in a solution."""
+    """(S,): the chance that the turn ends in a claim, by slot of a solution."""
     at, stop, face = situations(play.problem), [], []
     for weasel in range(len(play.graph.base)):
         standing = at.standing._replace(weasel=np.full_like(at.standing.weasel, weasel))
@@ -477,11 +478,11 @@ def _claim_chances(play: _Play) -> NDArray[np.float64]:
         face.append(play.best.face(rolled))
     reroll = play.best.reroll(rolled)
     claimed = (play.ends.outcome >= 0).astype(np.float64)
-    return _mean(play.graph, at, np.stack(stop), np.stack(face), reroll, claimed)
+    return _expected(play.graph, at, np.stack(stop), np.stack(face), reroll, claimed)
 
 
 @kernel
-def _mean(
+def _expected(
     graph: Graph,
     at: Situations,
     stop: NDArray[np.bool_],
@@ -489,9 +490,9 @@ def _mean(
     reroll: NDArray[np.bool_],
     ends: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """(S,): what `ends` (C,), by column of a pay-off, come to on average from each slot on.
+    """(S,): the expected value of `ends` (C,), by column of a pay-off, from each slot on.
 
-    `stop` (L, N), `face` (L, X) and `reroll` (X,) say what is done in every situation.
+    `stop` (L, N), `face` (L, X) and `reroll` (X,) are the decisions in every situation.
     """
     roll_on, there = np.zeros(graph.slots), np.zeros(graph.slots)
     roll_on[: len(ends)] = ends

@@ -1,4 +1,4 @@
-"""Questions about odds: what a person tells, read and checked, and the shapes of the answers."""
+"""Questions about odds: the input, parsed and checked, and the types of the answers."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pickosim.engine.dice import FACES
-from pickosim.engine.rulebook import MOST_PLAYERS
 from pickosim.errors import PickosimError, suggest
 from pickosim.games.trace import face_name
-from pickosim.rules import SPECIALISTS, WORM, RuleSet, Specialist
+from pickosim.rules import MOST_PLAYERS, SPECIALISTS, WORM, RuleSet, Specialist
 
 if TYPE_CHECKING:
     from pickosim.solver.valuation import Valuation
 
 DICE_CHANGERS: tuple[Specialist, ...] = ("golden-die", "weasel", "canned-worm")
-"""Specialists that change what dice can reach."""
+"""Specialists that change which totals the dice can reach."""
 
 UNUSED = "unused"
-"""Written for the face of a golden die that is left out of the turn."""
+"""Written instead of a face if the golden die is not used in this turn."""
 
 
 # ------------------------------------------------------------------------------------ questions
@@ -29,7 +28,7 @@ UNUSED = "unused"
 
 @dataclass(frozen=True)
 class Question:
-    """What a person tells, as written on a command line or in plain values; see `pickosim.odds`."""
+    """The input, as written on a command line or as plain values; see `pickosim.odds`."""
 
     rules: RuleSet
     holds: str | None = None
@@ -45,33 +44,33 @@ class Question:
 
     @property
     def has_dice(self) -> bool:
-        """Whether anything is told of the dice of a turn under way."""
-        told = (self.aside, self.roll, self.golden)
-        return self.weasel_used or any(value is not None for value in told)
+        """Whether the dice of the current turn are given."""
+        given = (self.aside, self.roll, self.golden)
+        return self.weasel_used or any(value is not None for value in given)
 
     @property
     def has_situation(self) -> bool:
-        """Whether anything is told of the table, or who is to value it."""
-        told = (self.grill, self.own, self.rivals, self.on, self.bot)
-        return any(value is not None for value in told)
+        """Whether anything about the table, or the bot that values it, is given."""
+        given = (self.grill, self.own, self.rivals, self.on, self.bot)
+        return any(value is not None for value in given)
 
 
 @dataclass(frozen=True)
 class Situation:
-    """A table as the player on turn sees it; tiles and specialists that are nowhere are out."""
+    """A table as the current player sees it; tiles and specialists not listed are out of the game."""
 
     rules: RuleSet
     grill: tuple[int, ...]
     own: int | None
-    """The own top tile."""
+    """The player's own top tile."""
     rivals: tuple[int | None, ...]
-    """Their top tiles, in order of play."""
+    """The rivals' top tiles, in order of play."""
     holds: Specialist | None
     on: Mapping[Specialist, int]
-    """Tiles of the grill on which specialists stand."""
+    """The grill tiles on which specialists stand."""
 
     def as_json(self) -> dict[str, Any]:
-        """The situation in plain values."""
+        """The situation as plain values."""
         return {
             "rules": self.rules.name,
             "grill": list(self.grill),
@@ -84,12 +83,12 @@ class Situation:
 
 @dataclass(frozen=True)
 class Dice:
-    """Dice of a turn under way, by their faces; 0 where the golden die is not."""
+    """The dice of the current turn, by their faces; 0 if the golden die is not there."""
 
     aside: tuple[int, ...]
     """White dice set aside."""
     roll: tuple[int, ...]
-    """White dice of the roll to choose from."""
+    """White dice of the current roll."""
     golden: bool
     """Whether the golden die takes part in this turn."""
     golden_aside: int
@@ -103,25 +102,25 @@ class Dice:
 
     @property
     def all_rolled(self) -> tuple[int, ...]:
-        """All dice of the roll; none if the choice is to stop or to roll on."""
+        """All dice of the current roll; empty if the choice is to stop or to roll on."""
         return (*self.roll, self.golden_roll) if self.golden_roll else self.roll
 
 
 def read_dice_changer(written: str | None) -> Specialist | None:
-    """A specialist that matters to the dice alone, in whatever game."""
+    """A specialist that changes the odds of the dice alone, whatever the rules."""
     if written is None:
         return None
     specialist = _read_name("holds", written)
     if specialist not in DICE_CHANGERS:
         raise PickosimError(
-            f"holds: {written} changes no chance of a total; {', '.join(DICE_CHANGERS)} do. "
-            "For its part in a turn, tell of the table too: grill, own, rivals."
+            f"holds: {written} does not change the odds of a total; only {', '.join(DICE_CHANGERS)} do. "
+            "To see its effect on a turn, describe the table too: grill, own, rivals."
         )
     return specialist
 
 
 def read_situation(question: Question) -> Situation:
-    """The situation that a question tells of, if the rules allow it."""
+    """The situation that a question describes, if the rules allow it."""
     rules = question.rules
     rivals = _read_rivals(question.rivals, rules)
     places: dict[int, str] = {}
@@ -131,34 +130,36 @@ def read_situation(question: Question) -> Situation:
         if tile is not None:
             _put_down(places, tile, f"the top tile of rival {number}")
     named = rules.tiles if question.grill is None else _read_tiles("grill", question.grill, rules)
-    # A tile on a stack is off the grill: `21-36` is a handy way to say "all others".
+    # A tile on a stack is not on the grill, so that `21-36` can stand for "all others".
     grill = tuple(tile for tile in named if tile not in places)
     if not grill:
-        raise PickosimError("grill: no tile lies there, so the game is over.")
+        raise PickosimError(
+            "grill: there are no tiles on it, so the game is over; name at least one tile."
+        )
     holds = _read_held(question.holds, rules)
     on = _read_standing(question.on, grill, holds, rules)
     return Situation(rules, grill, question.own, rivals, holds, on)
 
 
 def _put_down(places: dict[int, str], tile: int, place: str) -> None:
-    """Note where a tile is, which can be nowhere else."""
+    """Record the place of a tile, which can be in one place only."""
     if tile in places:
-        raise PickosimError(f"tile {tile} cannot be {places[tile]} and {place} at once.")
+        raise PickosimError(f"tile {tile} cannot be both {places[tile]} and {place}.")
     places[tile] = place
 
 
 def _read_tiles(name: str, written: str | Iterable[int], rules: RuleSet) -> tuple[int, ...]:
-    """Tiles in ascending order; a range stands for the tiles in play from one to another."""
+    """Tiles in ascending order; a range means all tiles in play between its ends."""
     found: list[int] = []
     for part in _parts(written):
         ends = re.fullmatch(r"(\d+)(?:-(\d+))?", part)
         if not ends:
             raise PickosimError(
-                f'{name}: "{part}" is no tile and no range; tiles are written as in 21-24,30.'
+                f'{name}: "{part}" is not a tile or a range of tiles; write e.g. 21-24,30.'
             )
         low, high = (_in_play(name, int(end), rules) for end in (ends[1], ends[2] or ends[1]))
         if low > high:
-            raise PickosimError(f"{name}: {part} is an empty range; {high}-{low} is not.")
+            raise PickosimError(f"{name}: the range {part} is empty; write {high}-{low}.")
         found += [tile for tile in rules.tiles if low <= tile <= high]
     if twice := [tile for tile, times in Counter(found).items() if times > 1]:
         raise PickosimError(f"{name}: tile {twice[0]} is named twice.")
@@ -168,7 +169,7 @@ def _read_tiles(name: str, written: str | Iterable[int], rules: RuleSet) -> tupl
 def _read_rivals(
     written: str | Iterable[int | None] | None, rules: RuleSet
 ) -> tuple[int | None, ...]:
-    """Top tiles, None for a rival without; one such rival if nothing is said."""
+    """Top tiles, None for a rival without tiles; by default one such rival."""
     rivals: list[int | None] = []
     for part in _parts("-" if written is None else written):
         if part in ("-", "None"):
@@ -176,9 +177,13 @@ def _read_rivals(
         elif part.isdecimal():
             rivals.append(_in_play("rivals", int(part), rules))
         else:
-            raise PickosimError(f'rivals: "{part}" is no tile; "-" is a rival without tiles.')
+            raise PickosimError(
+                f'rivals: "{part}" is not a tile; write "-" for a rival without tiles.'
+            )
     if not 1 <= len(rivals) < MOST_PLAYERS:
-        raise PickosimError(f"rivals: there are 1 to {MOST_PLAYERS - 1}, not {len(rivals)}.")
+        raise PickosimError(
+            f"rivals: {len(rivals)} are given; there can be 1 to {MOST_PLAYERS - 1}."
+        )
     return tuple(rivals)
 
 
@@ -188,7 +193,7 @@ def _read_standing(
     holds: Specialist | None,
     rules: RuleSet,
 ) -> dict[Specialist, int]:
-    """Tiles of the grill on which specialists stand."""
+    """The grill tiles on which specialists stand."""
     if isinstance(written, Mapping):
         written = ",".join(f"{name}={tile}" for name, tile in written.items())
     places: dict[Specialist, int] = {}
@@ -196,14 +201,16 @@ def _read_standing(
         name, _, tile = part.partition("=")
         specialist = _read_specialist("on", name.strip(), rules)
         if not tile.strip().isdecimal():
-            raise PickosimError(f"on: {name} stands on a tile, as in {specialist}={grill[0]}.")
+            raise PickosimError(
+                f"on: {name} needs a tile to stand on, e.g. {specialist}={grill[0]}."
+            )
         place = _in_play("on", int(tile), rules)
         if place not in grill:
-            raise PickosimError(f"on: {name} stands on {place}, which is not on the grill.")
+            raise PickosimError(f"on: {name} stands on tile {place}, which is not on the grill.")
         if specialist == holds or specialist in places:
             raise PickosimError(f"on: {name} cannot be in two places at once.")
         if place in places.values():
-            raise PickosimError(f"on: tile {place} has room for one specialist.")
+            raise PickosimError(f"on: tile {place} has room for only one specialist.")
         places[specialist] = place
     return places
 
@@ -211,7 +218,7 @@ def _read_standing(
 def _read_held(written: str | None, rules: RuleSet) -> Specialist | None:
     """The specialist that the player holds."""
     if written == "raven":
-        raise PickosimError("holds: nobody ever owns the raven.")
+        raise PickosimError("holds: no player can hold the raven.")
     return None if written is None else _read_specialist("holds", written, rules)
 
 
@@ -219,7 +226,7 @@ def _read_specialist(name: str, written: str, rules: RuleSet) -> Specialist:
     """A specialist that is in the game."""
     specialist = _read_name(name, written)
     if specialist not in rules.specialists:
-        playing = ", ".join(rules.specialists) or "none; those of extrawurm have six"
+        playing = ", ".join(rules.specialists) or "none; extrawurm has six"
         raise PickosimError(
             f'{name}: the rules "{rules.name}" have no {written} (specialists: {playing}).'
         )
@@ -230,12 +237,12 @@ def _read_name(name: str, written: str) -> Specialist:
     for specialist in SPECIALISTS:
         if specialist == written:
             return specialist
-    hint = suggest(written, SPECIALISTS) or f"; there are {', '.join(SPECIALISTS)}."
-    raise PickosimError(f'{name}: no specialist is named "{written}"{hint}')
+    hint = suggest(written, SPECIALISTS) or f"; the specialists are {', '.join(SPECIALISTS)}."
+    raise PickosimError(f'{name}: there is no specialist named "{written}"{hint}')
 
 
 def ranges(tiles: Iterable[int]) -> str:
-    """Ascending tiles as 21-24, 30."""
+    """Ascending tiles as text, e.g. 21-24, 30."""
     runs: list[list[int]] = []
     for tile in tiles:
         if runs and tile == runs[-1][-1] + 1:
@@ -246,7 +253,7 @@ def ranges(tiles: Iterable[int]) -> str:
 
 
 def _in_play(name: str, tile: int, rules: RuleSet) -> int:
-    """A tile's value, if it is in play."""
+    """The value of a tile, if it is in play."""
     if tile not in rules.tiles:
         known = ranges(rules.tiles)
         raise PickosimError(f'{name}: the rules "{rules.name}" have no tile {tile}, only {known}.')
@@ -254,19 +261,21 @@ def _in_play(name: str, tile: int, rules: RuleSet) -> int:
 
 
 def _parts(written: str | Iterable[object]) -> list[str]:
-    """The entries of a list, whether written with commas or not."""
+    """The entries of a list, or of a text with commas."""
     entries = written.split(",") if isinstance(written, str) else written
     return [str(entry).strip() for entry in entries]
 
 
 def read_dice(question: Question, situation: Situation) -> Dice:
-    """The dice that a question tells of, if they fit together and into the turn."""
+    """The dice that a question describes, if they are possible in a turn."""
     aside = _parts(question.aside) if question.aside is not None else []
     golden_aside = [face[1:] for face in aside if face.startswith("+")]
     roll = _parts(question.roll) if question.roll is not None else []
     golden = str(question.golden) if question.golden is not None else UNUSED
     if len(golden_aside) > 1:
-        raise PickosimError(f"aside: {len(golden_aside)} golden dice are named; there is one.")
+        raise PickosimError(
+            f"aside: {len(golden_aside)} golden dice are given, but there is only one."
+        )
     dice = Dice(
         tuple(_read_face("aside", face) for face in aside if not face.startswith("+")),
         tuple(_read_face("roll", face) for face in roll),
@@ -276,9 +285,13 @@ def read_dice(question: Question, situation: Situation) -> Dice:
         weasel_used=question.weasel_used,
     )
     if dice.weasel_used and situation.holds != "weasel":
-        raise PickosimError("weasel-used: only a player who holds the weasel can have used it.")
+        raise PickosimError(
+            "weasel-used: only a player who holds the weasel can have used it; add holds weasel."
+        )
     if question.golden is not None and situation.holds != "golden-die":
-        raise PickosimError("golden: only a player who holds the golden-die has one to roll.")
+        raise PickosimError(
+            "golden: only a player who holds the golden die can roll it; add holds golden-die."
+        )
     _check_golden_die(dice, situation.rules)
     _check_white_dice(dice, situation.rules)
     return dice
@@ -288,44 +301,46 @@ def _read_face(name: str, written: str) -> int:
     if written in ("worm", "w"):
         return WORM
     if written not in ("1", "2", "3", "4", "5"):
-        raise PickosimError(f'{name}: "{written}" is no face; the faces are 1 to 5 and worm.')
+        raise PickosimError(f'{name}: "{written}" is not a face; the faces are 1 to 5 and worm.')
     return int(written)
 
 
 def _check_golden_die(dice: Dice, rules: RuleSet) -> None:
-    """Refuse a golden die that is not in the turn, in two places, or in none."""
+    """Refuse a golden die that is not used in the turn, in two places, or nowhere."""
     if dice.golden_aside and not dice.golden:
         raise PickosimError(
-            f"aside: +{face_name(dice.golden_aside)} is a golden die, but none is in this turn."
+            f"aside: +{face_name(dice.golden_aside)} is the golden die, which is not used in this turn."
         )
     for name, face in (("aside", dice.golden_aside), ("golden", dice.golden_roll)):
         if face and face not in rules.golden_die_faces:
             known = ", ".join(map(face_name, sorted(set(rules.golden_die_faces))))
             raise PickosimError(f"{name}: the golden die has no {face_name(face)}, only {known}.")
     if dice.golden_aside and dice.golden_roll:
-        raise PickosimError("golden: the golden die is set aside already.")
+        raise PickosimError(
+            "golden: the golden die is already set aside, so it is not in the roll."
+        )
     if dice.golden and dice.roll and not (dice.golden_aside or dice.golden_roll):
         raise PickosimError(
-            "roll: where is the golden die? In this roll: golden FACE; set aside: +FACE in aside; "
-            f"left out of this turn: golden {UNUSED}."
+            "roll: the golden die is missing. If it is in this roll, add golden FACE; if it is set aside, "
+            f"add +FACE to aside; if it is not used in this turn, add golden {UNUSED}."
         )
 
 
 def _check_white_dice(dice: Dice, rules: RuleSet) -> None:
-    """Refuse more dice than there are, and a roll of a wrong number of them."""
+    """Refuse more dice than there are, and a roll with the wrong number of dice."""
     left = rules.dice - len(dice.aside)
     if left < 0:
         raise PickosimError(
-            f"aside: {len(dice.aside)} white dice are named, but there are {rules.dice}."
+            f"aside: {len(dice.aside)} white dice are given, but there are only {rules.dice}."
         )
     if not dice.all_aside and not dice.all_rolled:
-        raise PickosimError("aside: no die is named; tell what is set aside, or what is rolled.")
+        raise PickosimError("aside: no dice are given; add the dice set aside, or the dice rolled.")
     if dice.all_rolled and len(set(dice.all_aside)) == FACES:
         raise PickosimError("roll: all six faces are set aside, so the turn is over.")
     if dice.all_rolled and len(dice.roll) != left:
         raise PickosimError(
-            f"roll: {len(dice.roll)} white dice are named, but {left} are left to roll: "
-            f"{rules.dice} less {len(dice.aside)} set aside."
+            f"roll: {len(dice.roll)} white dice are given, but {left} are left to roll "
+            f"({rules.dice} minus {len(dice.aside)} set aside)."
         )
 
 
@@ -333,7 +348,7 @@ def _check_white_dice(dice: Dice, rules: RuleSet) -> None:
 
 
 class Chance(NamedTuple):
-    """The best chances to stop with a total and a worm, if nothing else counts."""
+    """The best chances to stop at a total with a worm, if only that total counts."""
 
     total: int
     at_least: float
@@ -341,7 +356,7 @@ class Chance(NamedTuple):
 
 
 class Result(NamedTuple):
-    """A result of a turn."""
+    """A possible result of a turn."""
 
     result: Literal["take", "steal", "fail", "bratworm"]
     tile: int | None
@@ -352,7 +367,7 @@ class Result(NamedTuple):
 
 
 class Option(NamedTuple):
-    """Something that can be done now, and what it leads to."""
+    """Something the player can do now, and what it leads to."""
 
     option: Literal["set-aside", "stop", "roll-on", "roll-again", "fail"]
     face: str | None
@@ -368,20 +383,20 @@ class Option(NamedTuple):
 
 @dataclass(frozen=True)
 class Totals:
-    """What the dice can reach."""
+    """The totals that the dice can reach."""
 
     rules: RuleSet
     holds: Specialist | None
     rows: list[Chance]
 
     def as_json(self) -> list[dict[str, Any]]:
-        """One object a total."""
+        """One object per total."""
         return [row._asdict() for row in self.rows]
 
 
 @dataclass(frozen=True)
 class Outlook:
-    """What a turn can come to, if it is played best."""
+    """The possible results of a turn with the best play."""
 
     situation: Situation
     bot: str
@@ -391,7 +406,7 @@ class Outlook:
     rows: list[Result]
 
     def as_json(self) -> dict[str, Any]:
-        """The situation, the value of the turn, and one object a result."""
+        """The situation, the value of the turn, and one object per result."""
         return {
             **self.situation.as_json(),
             "bot": self.bot,
@@ -403,7 +418,7 @@ class Outlook:
 
 @dataclass(frozen=True)
 class Advice:
-    """What can be done with the dice."""
+    """The options that the dice leave."""
 
     situation: Situation
     bot: str
@@ -412,7 +427,7 @@ class Advice:
     rows: list[Option]
 
     def as_json(self) -> dict[str, Any]:
-        """The situation, the value of the best option, and one object an option."""
+        """The situation, the value of the best option, and one object per option."""
         return {
             **self.situation.as_json(),
             "bot": self.bot,
