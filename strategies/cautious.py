@@ -1,4 +1,4 @@
-"""Secures a worm first, and never rolls on once there is something to claim."""
+"""Secures a worm first, and stops as soon as it can claim a tile."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +10,11 @@ from pickosim.rules import WORM
 
 
 class Cautious(Strategy):
-    """Sets worms aside as soon as `worms` of them show, then takes the most points, and stops at once.
+    """Sets worms aside as soon as `worms` of them show, otherwise takes the most points; stops on any claim.
 
-    Without a worm every turn fails, so it gets that done first.
+    A turn without a worm fails, so it secures one first.
 
-    Origin: an everyday player's caution.
+    Origin: the play of cautious casual players.
     """
 
     worms: int = 1

@@ -28,18 +28,18 @@ class Eager(Strategy):
 
 @cache
 def _most_points(dice: int) -> NDArray[np.uint8]:
-    """(R, 64): of each roll and set of faces set aside, the new face with most points."""
+    """(R, 64): by roll and set of faces set aside, the new face with most points."""
     counts = rolls(dice)["counts"]
     face = np.arange(FACES + 1)
-    # Points first, then the face itself: the worm, numbered 6, is the highest of all.
+    # Points first, then the face itself, of which the worm, number 6, is the highest.
     score = (counts.astype(np.int64) * POINTS) * (FACES + 1) + face
     sets = np.arange(ALL_FACES + 1)
-    table = np.zeros((len(score), len(sets)), np.uint8)
-    best = np.zeros(table.shape, np.int64)
+    lookup = np.zeros((len(score), len(sets)), np.uint8)
+    best = np.zeros(lookup.shape, np.int64)
     for f in range(1, FACES + 1):
         new = ((sets >> (f - 1)) & 1 == 0)[None, :] & (counts[:, f] > 0)[:, None]
         better = new & (score[:, f, None] > best)
-        table[better] = f
+        lookup[better] = f
         best = np.where(better, score[:, f, None], best)
-    # Stored set by set: turns have few different ones at a time, so that fewer cache lines are read.
-    return np.asfortranarray(table)
+    # Stored set by set: few different sets occur at the same time, so that fewer cache lines are read.
+    return np.asfortranarray(lookup)

@@ -10,11 +10,12 @@ from pickosim.solver.valuation import Valuation, Worth
 class Expected(Valuation):
     """Maximises the expected change in worms of this turn, with perfect dice play.
 
-    A tile is worth its worms, a steal also `rival` times the worms that the victim loses, a fail the
-    worms of the own top tile that it costs. Specialists and bratworms have a stated worth. A tile that
-    is taken covers the own top, which saves `cover` of that one's worms, and lies open itself.
+    A tile is worth its worms, a steal also `rival` times the worms that the victim loses; a fail costs
+    the worms of its own top tile if that is lost. Specialists and bratworms have fixed values. A new
+    tile covers its old top tile: that protects a share `cover` of the old tile's worms and exposes the
+    same share of the new tile's.
 
-    Origin: the one-turn expectation of several public projects, such as Thomas ten Cate's (2015,
+    Origin: the one-turn expectation of several public projects, e.g. Thomas ten Cate's (2015,
     frozenfractal.com/blog/2015/5/3/how-to-win-at-pickomino); here with the exact solver.
     """
 

@@ -1,4 +1,4 @@
-"""Goes for the tiles with many worms, and lets small ones lie."""
+"""Goes for tiles with many worms."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,10 +9,9 @@ from pickosim.bots.view import BoolArray, Turn
 
 
 class Gambler(Strategy):
-    """Takes the most points each roll and rolls on until it can claim a tile of `worms` worms.
+    """Takes the most points each roll and rolls on until it can claim a tile with at least `worms` worms.
 
-    When no such tile is to be had any more it takes what comes, and with a single die left it stops
-    on any claim: even a gambler counts.
+    When no such tile is left on the grill, or only one die is left, it stops on any claim.
 
     Origin: pickosim.
     """

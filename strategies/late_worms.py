@@ -1,4 +1,4 @@
-"""Takes worms late."""
+"""Sets worms aside late in a turn."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +10,10 @@ from pickosim.rules import WORM
 
 
 class LateWorms(Strategy):
-    """Sets `others` other faces aside before it takes worms, unless worms are plenty or all there is.
+    """Sets `others` other faces aside before worms, unless `plenty` worms or nothing else new is rolled.
 
-    A worm is needed once, and as long as it is not taken every further roll has one face more that is
-    new.
+    A turn needs only one worm, and as long as no worm is set aside, every further roll has one more
+    face that is new.
 
     Origin: players who write about the game; compare the bot of github.com/smallgig/Pickomino.
     """

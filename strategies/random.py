@@ -1,4 +1,4 @@
-"""Plays at random, but never gives a claim away."""
+"""Plays at random, but stops only when it can claim."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +10,8 @@ from pickosim.bots.view import BoolArray, IntArray, Turn
 class Random(Strategy):
     """Chooses every face and claim at random, and stops with chance 1/2 once it can claim.
 
-    It always saves a roll without a new face with the weasel, where the rules allow, and uses the
-    golden die always. A calibration bot: defined to the letter, because others measure engines with it.
+    It always uses the golden die, and always rerolls a roll without a new face if the weasel may do
+    that. A calibration bot: specified exactly, so that other implementations can be compared with it.
 
     Origin: pickosim.
     """

@@ -9,10 +9,10 @@ from pickosim.bots.view import BoolArray, Turn
 
 
 class Thief(Strategy):
-    """Stops on every steal; rolls on past a small tile of the grill while a rival's top is still ahead.
+    """Stops on any claim, but rolls on past a grill tile while a rival's top tile is within reach.
 
-    `patience` is how many points ahead a rival's tile may lie for that, `dice` how many dice it wants
-    to have left for the attempt. Of several claims it takes the stolen tile.
+    Within reach: at most `patience` points above its total, with at least `dice` dice left. Of several
+    claims it chooses the steal.
 
     Origin: pickosim.
     """

@@ -11,10 +11,10 @@ from pickosim.bots.view import BoolArray, Turn
 class Threshold(Strategy):
     """Takes the most points each roll and stops on a claim once its total reaches `target`.
 
-    It stops short of the target when few dice are left (`last_dice`), where a further roll busts
-    more often than not, and when no tile from the target on is left on the grill.
+    It also stops when at most `last_dice` dice are left, since another roll would then fail more often
+    than not, and when no tile of at least `target` is left on the grill.
 
-    Origin: the stopping rule of most published beginners' bots.
+    Origin: the stopping rule of most published beginner bots.
     """
 
     target: int = 25

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pickosim.bots.view import FloatArray, Turn
+from pickosim.engine.rulebook import TOTALS
 from pickosim.rules import SPECIALISTS
 from pickosim.solver.graph import Problem
 from pickosim.solver.solve import chances
@@ -59,7 +60,7 @@ class Winner(Valuation):
         return Worth(take, steal, fail, worm * self.bratworm, worm[:, None] * self._specialists())
 
     def _standing(self, turn: Turn) -> FloatArray:
-        """(n, 1, P - 1): the lead over each rival, with what its top may bring us counted."""
+        """(n, 1, P - 1): the lead over each rival, including what its top tile may be worth to us."""
         tops = turn.tops[:, 1:]
         greed = self.greed * _exactly(turn.rules.dice)[tops] * turn.worms_on(tops)
         own_risk = self._risk(turn, turn.tops[:, 0]) * turn.worms_on(turn.tops[:, 0])
@@ -68,7 +69,7 @@ class Winner(Valuation):
         return result
 
     def _risk(self, turn: Turn, tops: NDArray[np.int16]) -> FloatArray:
-        """Share of a top tile's worms that its owner will not keep, a stolen one counted twice."""
+        """Share of a top tile's worms that its owner will lose; a theft counts twice."""
         stolen = 1 - (1 - self.threat * _exactly(turn.rules.dice)[tops]) ** (turn.players - 1)
         risk: FloatArray = np.where(tops > 0, self.danger + 2 * stolen, 0.0)
         return risk
@@ -76,7 +77,7 @@ class Winner(Valuation):
     def _steal(
         self, turn: Turn, standing: FloatArray, player: int, now: FloatArray, left: FloatArray
     ) -> FloatArray:
-        """(n,): stealing a player's top: gain for us, loss for that rival."""
+        """(n,): stealing a player's top tile: a gain for us, a loss for that rival."""
         tops = turn.tops[:, player]
         worms = turn.worms_on(tops).astype(np.float64)
         gain = worms * (1 - self._risk(turn, tops)) + now
@@ -88,7 +89,7 @@ class Winner(Valuation):
     def _fail(
         self, turn: Turn, standing: FloatArray, now: FloatArray, left: FloatArray
     ) -> FloatArray:
-        """(n,): the tile at risk goes back, and the highest other one is flipped."""
+        """(n,): the tile at risk goes back, and a tile is flipped where the rules say so."""
         returned = turn.at_risk
         lost = turn.worms_on(returned).astype(np.float64)
         highest = np.where(turn.grill, turn.tiles, 0).max(axis=1)
@@ -118,15 +119,15 @@ class Winner(Valuation):
 
 
 def _won(lead: FloatArray) -> FloatArray:
-    """The game is over: 1 with a lead over all rivals (last axis), half for each who is tied."""
+    """The game is over: 1 with a lead over all rivals (last axis), halved for each tie."""
     won: FloatArray = (0.5 + 0.5 * np.sign(lead)).prod(axis=-1)
     return won
 
 
 @cache
 def _exactly(dice: int) -> FloatArray:
-    """By total: the best chance to reach exactly that in one turn."""
-    table = np.zeros(128)
+    """(TOTALS,): the best chance to reach exactly each total in one turn."""
     exactly = chances(Problem(dice)).exactly
-    table[: len(exactly)] = exactly
-    return table
+    by_total = np.zeros(TOTALS)
+    by_total[: len(exactly)] = exactly
+    return by_total

@@ -1,4 +1,4 @@
-"""For authors of bots: which bots there are, what one is made of, and a file to begin a new one with."""
+"""The available bots with their descriptions, and a file to start a new bot from."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pickosim.errors import BotError, PickosimError
 
 REQUIRED = ("pick", "stop")
 OPTIONAL = tuple(method for method in METHODS if method not in REQUIRED)
-"""The questions that every strategy has a default answer to."""
+"""Methods for which `Strategy` has a default."""
 
 BUILT_IN = "built-in"
 ITSELF, BY_DEFAULT = "itself", "default"
@@ -35,35 +35,35 @@ class Parameter:
     type: str
     default: object
     required: bool = False
-    """It has no default."""
+    """Whether it has no default."""
 
 
 @dataclass(frozen=True)
 class Description:
-    """A bot, told for its users."""
+    """What users need to know about a bot."""
 
     name: str
     summary: str
-    """First line of the docstring."""
+    """The first line of the docstring."""
     text: str
-    """All of the docstring."""
+    """The whole docstring."""
     origin: str
-    """Whose idea it is: what the docstring says after `Origin:`."""
+    """Whose idea it is: the text after `Origin:` in the docstring."""
     parameters: tuple[Parameter, ...]
     decisions: dict[str, str]
-    """Who answers each optional question: `itself`, `default`, or a class that it derives from."""
+    """Where each optional method is defined: `itself`, `default`, or the name of a base class."""
     source: str
     """`built-in`, or the package or path it comes from."""
     file: str
 
 
-# ------------------------------------------------------------------------------------ what there is
+# ----------------------------------------------------------------------------------- available bots
 
 
 def catalogue() -> Iterator[Description]:
     """All bots that can be named: the built-in ones, then those of installed packages.
 
-    One that does not load says why in its summary, and does not keep the others from being told.
+    A bot that does not load is listed too, with the error as its summary.
     """
     for name in (*built_in_bots(), *installed_bots()):
         try:
@@ -73,7 +73,7 @@ def catalogue() -> Iterator[Description]:
 
 
 def describe(spec: str) -> Description:
-    """One bot, by name or path."""
+    """The description of one bot, by name or path."""
     kind = type(load_bot(spec))
     text = _docstring(kind)
     return Description(
@@ -89,9 +89,9 @@ def describe(spec: str) -> Description:
 
 
 def _docstring(kind: type[Strategy]) -> str:
-    """What a class says about itself, or else its module."""
+    """The docstring of a class, or else of its module."""
     own = inspect.cleandoc(kind.__doc__ or "")
-    # A dataclass without a docstring is given its signature for one.
+    # A dataclass without a docstring gets its signature as docstring.
     if own and not own.startswith(f"{kind.__name__}("):
         return own
     module = inspect.getmodule(kind)
@@ -99,7 +99,7 @@ def _docstring(kind: type[Strategy]) -> str:
 
 
 def _origin(text: str) -> str:
-    """What a docstring says after `Origin:`, to the end of the paragraph."""
+    """The text after `Origin:` in a docstring, to the end of the paragraph."""
     found = re.search(r"^Origin:(.+?)(?:\n\s*\n|\Z)", text, re.MULTILINE | re.DOTALL)
     return " ".join(found[1].split()) if found else ""
 
@@ -114,7 +114,7 @@ def _parameter(kind: type[Strategy], each: Field[Any]) -> Parameter:
 
 
 def _decided_by(kind: type[Strategy], method: str) -> str:
-    """Who answers a question: the class `itself`, by `default`, or another that it derives from."""
+    """Where a method is defined: in the class `itself`, by `default` in Strategy, or in a base class."""
     home = next(each for each in kind.__mro__ if method in vars(each))
     names = {kind: ITSELF, Strategy: BY_DEFAULT}
     return names.get(home, home.__name__)
@@ -134,10 +134,10 @@ def _source(spec: str) -> str:
 
 
 def write_bot(path: Path, *, valuation: bool = False, force: bool = False) -> None:
-    """Write the file of a new bot, which runs as it is."""
+    """Write the file of a new bot that already runs."""
     source = bot_source(path, valuation=valuation)
     if path.exists() and not force:
-        raise PickosimError(f"{path} is there already; --force overwrites it.")
+        raise PickosimError(f"{path} already exists; add --force to overwrite it.")
     try:
         path.write_text(source, encoding="utf-8")
     except OSError as error:
@@ -145,24 +145,24 @@ def write_bot(path: Path, *, valuation: bool = False, force: bool = False) -> No
 
 
 def bot_source(path: Path, *, valuation: bool = False) -> str:
-    """What the file of a new bot says: a strategy of two methods, or a valuation."""
+    """The source of a new bot: a strategy with two methods, or a valuation."""
     template = "valuation.py.txt" if valuation else "bot.py.txt"
     text = files("pickosim.bots").joinpath("templates", template).read_text(encoding="utf-8")
     return Template(text).substitute(name=class_name(path), file=shlex.quote(path.as_posix()))
 
 
 def class_name(path: Path) -> str:
-    """The class of a bot in such a file: `MyBot` in `my_bot.py`."""
+    """The class name for a bot's file: `MyBot` for `my_bot.py`."""
     stem = path.name.removesuffix(".py")
     if path.name == stem or not stem.isidentifier() or keyword.iskeyword(stem):
         raise PickosimError(
-            f"{path} is no name for a bot's file: it is letters, digits and _, not a digit first and "
-            f"no word of Python's, and ends in .py. {path.with_name(_possible(stem))} would do."
+            f"{path} is not a valid file name for a bot. Use letters, digits and _, no digit first, no "
+            f"Python keyword, and the ending .py, e.g. {path.with_name(_possible(stem))}."
         )
     name = _camel_case(stem)
     if not name.isidentifier():
         return f"Bot{name}"
-    # A class may be named as its base is, but who would read that? Python's own names are out anyway.
+    # The imported base classes keep their names; Python keywords are not allowed as names.
     taken = name in ("Strategy", "Turn", "Valuation", "Worth") or keyword.iskeyword(name)
     return f"{name}Bot" if taken else name
 
@@ -172,7 +172,7 @@ def _camel_case(stem: str) -> str:
 
 
 def _possible(stem: str) -> str:
-    """The nearest name that a bot's file can have."""
+    """The valid file name that is closest to a stem."""
     word = re.sub(r"\W+", "_", stem.partition(".")[0]).strip("_")
     if not word:
         return "my_bot.py"

@@ -1,10 +1,9 @@
-"""Digests: of the source of a bot, and of all that a result of this package depends on."""
+"""Digests of the sources that a bot is written in."""
 
 from __future__ import annotations
 
 import ast
 import inspect
-import re
 import sys
 import sysconfig
 from functools import cache
@@ -14,15 +13,12 @@ from pathlib import Path
 import pickosim
 from pickosim.bots.strategy import Strategy
 
-_IMPORT = re.compile(r"^\s*from pickosim\.([\w.]+) import ([\w, ]*)", re.MULTILINE)
-"""How one module of this package names another, or things in it."""
-
 
 def source_digest(strategy: Strategy) -> str:
-    """A digest of the files that a strategy is written in: of its class, its bases, and what they import.
+    """A digest of the source files of a strategy: its class, its base classes, and what they import.
 
-    Of pickosim's own files only the bot's counts: the rest stands in `engine_digest`. Of installed
-    packages none counts, unless the bot is in it.
+    Pickosim's own files do not count, except the bot's (a run has a digest of those). Nor do
+    installed packages, except the one that contains the bot.
     """
     files: dict[str, bytes] = {}
     for kind in type(strategy).__mro__:
@@ -40,7 +36,7 @@ def source_digest(strategy: Strategy) -> str:
 
 
 def _helpers(path: Path, package: str, known: frozenset[Path] = frozenset()) -> dict[str, bytes]:
-    """The files that a bot's file imports, and those that they import, by name of module."""
+    """The files that a bot's file imports, directly or indirectly, by module name."""
     found: dict[str, bytes] = {}
     for name in _imported(path.read_text(encoding="utf-8"), package):
         helper = getattr(sys.modules.get(name), "__file__", None)
@@ -55,7 +51,7 @@ def _helpers(path: Path, package: str, known: frozenset[Path] = frozenset()) -> 
 
 @cache
 def _imported(source: str, package: str) -> tuple[str, ...]:
-    """All modules that a file may mean by its imports, wherever in it."""
+    """All modules that the imports of a file may refer to, at any place in it."""
     found: list[str] = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
@@ -69,7 +65,7 @@ def _imported(source: str, package: str) -> tuple[str, ...]:
 
 @cache
 def _is_installed(path: Path) -> bool:
-    """Whether a file is part of Python or of an installed package."""
+    """Whether a file belongs to Python or to an installed package."""
     paths = sysconfig.get_paths()
     homes = {Path(paths[name]).resolve() for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     return not homes.isdisjoint(path.resolve().parents)
@@ -77,26 +73,8 @@ def _is_installed(path: Path) -> bool:
 
 @cache
 def _is_own(path: Path) -> bool:
-    """Whether a file is pickosim's own and no bot's (an installed pickosim has its bots inside)."""
+    """Whether a file is part of pickosim but not a bot (an installed pickosim contains its bots)."""
     package = Path(pickosim.__file__).resolve().parent
     return (
         package in path.resolve().parents and package / "strategies" not in path.resolve().parents
     )
-
-
-def engine_digest(module: str) -> str:
-    """A digest of a module of pickosim and of all that it imports: the same sources play the same games."""
-    package = Path(pickosim.__file__).parent
-    found: dict[str, str] = {}
-    wanted = [module]
-    while wanted:
-        name = wanted.pop()
-        path = package / f"{name.replace('.', '/')}.py"
-        if name not in found and path.exists():
-            found[name] = path.read_text(encoding="utf-8")
-            for other, names in _IMPORT.findall(found[name]):
-                wanted += [other, *(f"{other}.{one.strip()}" for one in names.split(","))]
-    digest = sha256()
-    for name in sorted(found):
-        digest.update(f"{name}\0{found[name]}".encode())
-    return digest.hexdigest()[:16]

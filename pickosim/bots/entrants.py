@@ -1,4 +1,4 @@
-"""Entrants: the bots that enter a run, each under a name of its own and with the digest of its source."""
+"""Entrants: the bots of a run, each with a unique name and the digest of its source."""
 
 from __future__ import annotations
 
@@ -8,39 +8,41 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from pickosim.amounts import range_values
+from pickosim.amounts import expand_range
 from pickosim.bots.digest import source_digest
 from pickosim.bots.loading import load_bot
 from pickosim.errors import BotError, PickosimError
 
-MOST_ENTRANTS = 1000
+MAX_ENTRANTS = 1000
 
 
 @dataclass(frozen=True)
 class Entrant:
-    """A bot in a run: its name there, how it is loaded, and a digest of the source it was loaded from."""
+    """A bot in a run: its unique name, the spec to load it by, and the digest of its source."""
 
     name: str
     spec: str
     source: str
 
 
-def enter(specs: Sequence[str]) -> list[Entrant]:
-    """The entrants of a command line: ranges of parameters expanded, copies of a bot numbered.
+def make_entrants(specs: Sequence[str]) -> list[Entrant]:
+    """The entrants for a list of specs: ranges of parameters expanded, copies of a bot numbered.
 
     `threshold:target=21..30` enters ten bots; `eager eager` enters `eager` and `eager#2`.
     """
     if isinstance(specs, str):
-        raise PickosimError(f'Bots are given as a list, as in ["{specs}", "random"].')
+        raise PickosimError(f'Pass the bots as a list, e.g. ["{specs}", "random"].')
     for spec in specs:
         if not isinstance(spec, str):
             raise PickosimError(
-                f'A bot enters a run by name or path, as "eager" or "my_bot.py:MyBot", not as {spec!r}: '
-                "workers load it there."
+                f'Pass a bot by name or path, e.g. "eager" or "my_bot.py:MyBot", not as {spec!r}: worker '
+                "processes load it from there."
             )
     expanded = [one for spec in specs for one in expand(spec)]
-    if len(expanded) > MOST_ENTRANTS:
-        raise PickosimError(f"{len(expanded):,} bots are entered; {MOST_ENTRANTS:,} are the most.")
+    if len(expanded) > MAX_ENTRANTS:
+        raise PickosimError(
+            f"{len(expanded):,} bots are too many; at most {MAX_ENTRANTS:,} can enter."
+        )
     copies: Counter[str] = Counter()
     entrants = []
     for spec in expanded:
@@ -50,8 +52,8 @@ def enter(specs: Sequence[str]) -> list[Entrant]:
     return entrants
 
 
-def listed_bots(text: str) -> list[str]:
-    """The specs of a list like eager,threshold:target=25; a comma may also stand between parameters."""
+def split_bot_list(text: str) -> list[str]:
+    """The specs of a list such as eager,threshold:target=25; commas also separate parameters."""
     specs: list[str] = []
     for part in text.split(","):
         if specs and ":" in specs[-1] and re.match(r"\s*\w+\s*=", part):
@@ -62,13 +64,13 @@ def listed_bots(text: str) -> list[str]:
 
 
 def expand(spec: str) -> Iterator[str]:
-    """The specs that a spec with ranges stands for, the last range running fastest."""
+    """All specs that a spec with ranges stands for; the last range varies fastest."""
     *front, last = spec.split(":")
     if not front or "=" not in last:
         yield spec
         return
     parameters = [part.partition("=") for part in last.split(",")]
-    values = [range_values(value.strip()) for _, _, value in parameters]
+    values = [expand_range(value.strip()) for _, _, value in parameters]
     for choice in product(*values):
         written = (
             f"{name}{equals}{value}"
@@ -77,12 +79,12 @@ def expand(spec: str) -> Iterator[str]:
         yield ":".join([*front, ",".join(written)])
 
 
-def check_sources(entrants: Iterable[Entrant]) -> None:
-    """Refuse to go on with bots whose source is not what it was when they were entered."""
+def check_bot_sources(entrants: Iterable[Entrant]) -> None:
+    """Raise an error if the source of a bot has changed since it entered the run."""
     for entrant in entrants:
         now = source_digest(load_bot(entrant.spec))
         if now != entrant.source:
             raise BotError(
                 f"The source of {entrant.spec} has changed since the run began "
-                f"(digest {entrant.source} then, {now} now)."
+                f"(digest {entrant.source} then, {now} now). Restore it, or start a new run."
             )

@@ -1,4 +1,4 @@
-"""Heuristics: small parts that simple bots share."""
+"""Heuristics that several simple bots share."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from pickosim.engine.dice import POINTS
 from pickosim.rules import SPECIALISTS, WORM
 
 RANKING = ("sitting-hen", "canned-worm", "apple", "golden-die", "weasel", "raven")
-"""Specialists, the one most worth keeping first."""
+"""Specialists, the most valuable first."""
 
 _RANK = np.array([RANKING.index(name) for name in SPECIALISTS])
 _CLAIM_BONUS = 100
 
 
 def points_to_gain(turn: Turn) -> IntArray:
-    """(n, 7): a score for each face, its points; for `Turn.best`.
+    """(n, 7): a score per face for `Turn.best`: its points.
 
-    When only exact-only tiles are left on the grill a large total is of no use: then fewer points are
-    better, and best of all is a face that makes a claim at once.
+    When only exact-only tiles are left on the grill, a large total is useless: then fewer points score
+    higher, and a face that makes a claim possible at once scores highest.
     """
     points = turn.counts * POINTS
     if not turn.rules.exact_only:
@@ -33,7 +33,7 @@ def points_to_gain(turn: Turn) -> IntArray:
 
 
 def claims_at_once(turn: Turn) -> BoolArray:
-    """(n, 7): whether setting a face aside makes a total that can claim a tile."""
+    """(n, 7): whether setting a face aside gives a total that can claim a tile."""
     found = np.zeros(turn.counts.shape, np.bool_)
     for face in range(1, WORM + 1):
         worm = turn.has_worm | (face == WORM)
@@ -43,7 +43,7 @@ def claims_at_once(turn: Turn) -> BoolArray:
 
 
 def keep_better(turn: Turn) -> BoolArray:
-    """(n,): of two specialists, whether the new one stands higher in the ranking."""
+    """(n,): whether the new specialist ranks higher than the one held."""
     new, held = _RANK[turn.new_specialist], _RANK[turn.holds[:, 0]]
     better: BoolArray = new < held
     return better

@@ -1,6 +1,6 @@
 """Bots by name: `eager`, `threshold:target=25`, `my_bot.py`, `my_bot.py:MyBot:target=25`.
 
-A name is looked for in `strategies/` and among the entry points `pickosim.strategies` of installed
+A name is looked up in `strategies/` and among the entry points `pickosim.strategies` of installed
 packages; a path is a Python file with strategy classes.
 """
 
@@ -27,7 +27,7 @@ ENTRY_POINTS = "pickosim.strategies"
 
 
 def built_in_bots() -> list[str]:
-    """Names of the bots in `strategies/`; a file whose name begins with `_` is none."""
+    """Names of the bots in `strategies/`; files whose names begin with `_` are skipped."""
     modules = pkgutil.iter_modules(pickosim.strategies.__path__)
     names = [module.name for module in modules if not module.name.startswith("_")]
     return sorted(name.replace("_", "-") for name in names)
@@ -39,7 +39,7 @@ def installed_bots() -> list[str]:
 
 
 def load_bot(spec: str) -> Strategy:
-    """The bot of a command line's `spec`, with its parameters."""
+    """The bot that a spec names, with its parameters."""
     source, *rest = spec.split(":")
     parameters = _parameters(spec, rest.pop()) if rest and "=" in rest[-1] else {}
     if source.endswith(".py"):
@@ -48,14 +48,14 @@ def load_bot(spec: str) -> Strategy:
         kind = _class_by_name(source)
     if rest:
         raise BotError(
-            f'{spec}: "{":".join(rest)}" is not understood; write NAME:parameter=value,… '
+            f'{spec}: "{":".join(rest)}" is not valid; write NAME:parameter=value,… '
             "or FILE.py:Class:parameter=value,…"
         )
     return _made(spec, kind, parameters)
 
 
 def spec_of(strategy: Strategy) -> str:
-    """How a strategy made in Python is named on a command line, where that is possible."""
+    """The spec of a strategy that was made in Python, as far as there is one."""
     kind = type(strategy)
     if kind.__module__.startswith(f"{pickosim.strategies.__name__}."):
         return with_parameters(bot_name(kind), strategy)
@@ -77,7 +77,7 @@ def _class_by_name(name: str) -> type[Strategy]:
     known = [*built_in, *installed]
     raise BotError(
         f'There is no bot named "{name}"{suggest(name, known) or "."} '
-        f"The bots are {', '.join(known)}, and any file like my_bot.py."
+        f"The bots are {', '.join(known)}; a file is given by its path, e.g. my_bot.py."
     )
 
 
@@ -97,7 +97,7 @@ def _class_of_entry_point(name: str) -> type[Strategy]:
     except Exception as error:
         raise _unloadable(f"The bot {name} ({entry.value})", error) from error
     if not (isinstance(kind, type) and issubclass(kind, Strategy)):
-        raise BotError(f"The bot {name} ({entry.value}) is no subclass of pickosim.Strategy.")
+        raise BotError(f"The bot {name} ({entry.value}) is not a subclass of pickosim.Strategy.")
     return kind
 
 
@@ -109,7 +109,7 @@ def _class_in_file(spec: str, path: Path, name: str | None) -> type[Strategy]:
     if name not in _defined(module):
         known = f"it has {', '.join(classes)}" if classes else "it has none"
         raise BotError(
-            f'{path} has no strategy class "{name}"{suggest(name, classes)} ({known}; asked for as {spec}).'
+            f'{path} has no strategy class "{name}"{suggest(name, classes)} ({known}; in {spec}).'
         )
     return _defined(module)[name]
 
@@ -117,7 +117,7 @@ def _class_in_file(spec: str, path: Path, name: str | None) -> type[Strategy]:
 def _module_from(path: Path) -> ModuleType:
     """Run a bot's file as a module.
 
-    Always from the source, never from a cached compilation: an edit within the same second must count.
+    Always from source, never from cached bytecode: Python would miss an edit within the same second.
     """
     try:
         source = path.read_text(encoding="utf-8")
@@ -141,16 +141,16 @@ def _module_from(path: Path) -> ModuleType:
 
 
 def _unloadable(where: str, error: BaseException) -> BotError:
-    """Say what kept a bot from loading, and on which line if that is in the file `where`."""
-    line, said = _line_in(error, where), str(error)
+    """The error of a bot that does not load, with the line if it is in the file `where`."""
+    line, reason = _line_in(error, where), str(error)
     if isinstance(error, SyntaxError) and error.filename == where:
-        line, said = f", line {error.lineno}", error.msg
-    said = f"{type(error).__name__}: {said}".rstrip(": .")
-    return BotError(f"{where}{line} does not load: {said}.")
+        line, reason = f", line {error.lineno}", error.msg
+    reason = f"{type(error).__name__}: {reason}".rstrip(": .")
+    return BotError(f"{where}{line} does not load: {reason}.")
 
 
 def _line_in(error: BaseException, path: str) -> str:
-    """Where in a bot's file an exception came from, as `, line 12`."""
+    """The line of a bot's file that raised an exception, e.g. `, line 12`."""
     line, step = None, error.__traceback__
     while step is not None:
         if step.tb_frame.f_code.co_filename == path:
@@ -160,14 +160,14 @@ def _line_in(error: BaseException, path: str) -> str:
 
 
 def _classes(module: ModuleType) -> dict[str, type[Strategy]]:
-    """The bots that a module defines, in its order: complete strategy classes; others if there are none."""
+    """The complete strategy classes of a module, in its order; if there are none, the abstract ones."""
     classes = _defined(module)
     complete = {name: kind for name, kind in classes.items() if not inspect.isabstract(kind)}
     return complete or classes
 
 
 def _defined(module: ModuleType) -> dict[str, type[Strategy]]:
-    """The strategy classes that a module defines itself."""
+    """The public strategy classes that a module defines itself."""
     return {
         name: kind
         for name, kind in vars(module).items()
@@ -182,10 +182,10 @@ def _only_class(where: str, classes: Mapping[str, type[Strategy]]) -> type[Strat
     if len(classes) == 1:
         return next(iter(classes.values()))
     if not classes:
-        raise BotError(f"{where} has no subclass of pickosim.Strategy.")
+        raise BotError(f"{where} has no subclass of pickosim.Strategy; a bot needs one.")
     raise BotError(
         f"{where} has several strategy classes ({', '.join(classes)}); "
-        f"say which, as in {where}:{next(iter(classes))}."
+        f"choose one, e.g. {where}:{next(iter(classes))}."
     )
 
 
@@ -194,7 +194,7 @@ def _parameters(spec: str, text: str) -> dict[str, str]:
     for part in text.split(","):
         name, equals, value = (word.strip() for word in part.partition("="))
         if not (name and equals):
-            raise BotError(f'{spec}: parameters are written name=value,…, not "{text}".')
+            raise BotError(f'{spec}: write parameters as name=value,…, not "{text}".')
         if name in parameters:
             raise BotError(f"{spec}: {name} is given twice.")
         parameters[name] = value
@@ -202,15 +202,13 @@ def _parameters(spec: str, text: str) -> dict[str, str]:
 
 
 def _made(spec: str, kind: type[Strategy], given: Mapping[str, str]) -> Strategy:
-    """A strategy of that kind, or why there can be none."""
+    """An instance of a strategy class, or an error that says why it cannot be made."""
     if lacking := sorted(kind.__abstractmethods__):
         methods = " and ".join(f"{name}()" for name in lacking)
         raise BotError(f"{spec}: {kind.__name__} lacks the method {methods}.")
     for field in _fields(kind):
         if field.name not in given and field.default is field.default_factory is MISSING:
-            raise BotError(
-                f"{spec}: {field.name} has no default; give it a value, as in {field.name}=…"
-            )
+            raise BotError(f"{spec}: {field.name} has no default; add a value, e.g. {field.name}=…")
     try:
         return kind(**_values(spec, kind, given))
     except BotError:
@@ -227,7 +225,7 @@ def _fields(kind: type[Strategy]) -> list[Field[Any]]:
 
 
 def _values(spec: str, kind: type[Strategy], given: Mapping[str, str]) -> dict[str, object]:
-    """Parameters as their fields' types."""
+    """Parameter values, converted to the types of their fields."""
     known = {field.name for field in _fields(kind)}
     values: dict[str, object] = {}
     for name, text in given.items():
@@ -242,8 +240,8 @@ _WANTED = {int: "a whole number", float: "a number", bool: "true or false"}
 
 
 def _value(spec: str, name: str, text: str, kind: Any) -> object:
-    """A parameter from its text, as `with_parameters` writes it."""
-    from pydantic import TypeAdapter, ValidationError  # imported where used: it takes its time
+    """A parameter value from its text, as `with_parameters` writes it."""
+    from pydantic import TypeAdapter, ValidationError  # imported here because it is slow to import
 
     if text == "None" and NoneType in get_args(kind):
         return None

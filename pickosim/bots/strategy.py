@@ -1,7 +1,7 @@
-"""A strategy: two methods make a bot, five more have defaults.
+"""The base class of bots: two required methods, five more with defaults.
 
-Every method is asked once for all games in question and answers with one entry a game. Parameters
-are dataclass fields: annotate them in the class body, with a default.
+Every method is called once for many games and returns one entry per game. Parameters are dataclass
+fields: annotate them in the class body, with a default.
 
     class Bold(Strategy):
         \"\"\"Takes the most points and stops from `target` on.
@@ -17,10 +17,11 @@ are dataclass fields: annotate them in the class body, with a default.
         def stop(self, turn):
             return turn.can_claim & (turn.total >= self.target)
 
-An answer may depend on nothing but the turn (`turn.random()` for chance) and the parameters.
+The strategy contract: an answer depends only on the turn (`turn.random()` for chance) and the
+parameters, and changes nothing that it is shown. `pickosim check` tests it.
 
-`pickosim strategies` tells of a bot what its docstring says: the first line, what it does; a paragraph
-that begins with `Origin:`, whose idea it is.
+`pickosim strategies` shows the docstring of a bot: the first line says what it does, a paragraph that
+begins with `Origin:` whose idea it is.
 """
 
 from __future__ import annotations
@@ -50,12 +51,12 @@ class Strategy(ABC):
 
     @abstractmethod
     def stop(self, turn: Turn) -> BoolArray:
-        """(n,) bool: stop now? Asked after each set-aside that leaves dice and a new face."""
+        """(n,) bool: stop now? Called after each set-aside that leaves dice and a new face."""
 
     def claim(self, turn: Turn) -> NDArray[np.integer[Any]]:
-        """(n,) int: value of the tile to claim, one of `turn.claims`, where there are several.
+        """(n,) int: value of the tile to claim, one of `turn.claims`; called if there are several.
 
-        By default the highest: a tile that can be stolen is always the highest of them.
+        By default the highest: a tile that can be stolen is always the highest one.
         """
         highest: IntArray = turn.tiles[::-1][turn.claims[:, ::-1].argmax(axis=1)]
         return highest
@@ -65,7 +66,7 @@ class Strategy(ABC):
         return turn.no_new_face
 
     def use_golden_die(self, turn: Turn) -> BoolArray:
-        """(n,) bool: the ninth die this turn? By default always."""
+        """(n,) bool: use the ninth die this turn? By default always."""
         return np.ones(len(turn), np.bool_)
 
     def keep_new_specialist(self, turn: Turn) -> BoolArray:
@@ -75,7 +76,7 @@ class Strategy(ABC):
     def rob(self, turn: Turn) -> IntArray:
         """(n,) int: the rival (1 plays next) whose bratworm you take, one of `turn.robbable`.
 
-        By default the one with the most, of equals the one who plays soonest.
+        By default the one with the most; among equals, the one whose turn comes first.
         """
         richest: IntArray = np.where(turn.robbable, turn.bratworms, 0).argmax(axis=1)
         return richest
@@ -83,19 +84,19 @@ class Strategy(ABC):
     def explain(self, turn: Turn) -> list[tuple[str, float]]:
         """For `pickosim watch --why`: the options of `turn.question` in a single game, with values.
 
-        By default nothing: most bots cannot say.
+        By default none.
         """
         return []
 
 
 def own_methods(strategy: Strategy) -> tuple[str, ...]:
-    """The questions that a bot answers itself; the others it leaves to the defaults."""
+    """The methods that a bot defines itself; the others are defaults."""
     kind = type(strategy)
     return tuple(name for name in METHODS if getattr(kind, name) is not getattr(Strategy, name))
 
 
 def bot_name(kind: type[Strategy]) -> str:
-    """The class name as a bot's name: `LateWorm` is `late-worm`."""
+    """The bot name of a class: `late-worm` for `LateWorm`."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", kind.__name__).lower()
 
 

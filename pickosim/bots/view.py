@@ -1,7 +1,7 @@
-"""The view: what a strategy sees of its turn, for all games in question at once.
+"""The view: what a strategy sees of its turn, in many games at once.
 
-A strategy is never shown dice to come, nor the seed or number of a game, and its arrays are
-read-only: it cannot change the table.
+A strategy never sees future dice, nor the seed or number of a game, and its arrays are read-only: it
+cannot change the table.
 """
 
 from __future__ import annotations
@@ -13,11 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pickosim.engine.claim import brought_by, claims_now
-from pickosim.engine.dice import ALL_FACES, CHOICE_STREAM, FACES, Rolls, below, rolls, unit
-from pickosim.engine.kernels import kernel, whole
-from pickosim.engine.rulebook import APPLE, NOTHING, SEATS, SITTING_HEN, TOTALS, Books
-from pickosim.engine.table import Table, can_be_robbed
-from pickosim.engine.turn import Hands, can_claim, has_worm, reaches, total
+from pickosim.engine.dice import (
+    ALL_FACES,
+    CHOICE_STREAM,
+    FACES,
+    Roll,
+    Rolls,
+    as_unit_float,
+    derive,
+    rolls,
+)
+from pickosim.engine.kernels import as_int, kernel
+from pickosim.engine.rulebook import APPLE, NOTHING, SEATS, SITTING_HEN, TOTALS, Books, Rulebook
+from pickosim.engine.table import Game, Table, can_be_robbed
+from pickosim.engine.turn import Hand, Hands, can_claim, has_worm, reaches, total
 from pickosim.rules import RuleSet
 
 IntArray = NDArray[np.int16]
@@ -26,19 +35,20 @@ FloatArray = NDArray[np.float64]
 Array = TypeVar("Array", bound=NDArray[Any])
 
 _LOWEST_SCORE = int(np.iinfo(np.int16).min)
+_FACE_BITS = FACES.bit_length()
 
 METHODS = ("use_golden_die", "reroll", "pick", "rob", "stop", "claim", "keep_new_specialist")
-"""What a strategy is asked, in the order of a turn."""
+"""The methods of a strategy that the engine calls, in the order of a turn."""
 
 
 class Turn:
     """What the player on turn sees in n games at P seats with T tiles.
 
-    **Arrays** are read-only, have one row a game, and hold for the length of the call; numbers are
-    int16 (of turns int32), so that differences do not wrap. Wide ones are stored column by column: an operation on
-    all games of a column is fast. **Faces** are 1 to 5 and 6, the worm; arrays by face have 7
-    columns, the first of no use, so that column f is face f. **Players** are counted from the one on
-    turn: column 0 is you, column 1 plays next. **Tiles** have a column each, by ascending value.
+    **Arrays** are read-only, have one row per game, and are valid during the call; numbers are int16
+    (turn numbers int32), so that differences do not wrap. Arrays with several columns are stored column
+    by column: an operation on one column is fast. **Faces** are 1 to 5, and 6 for the worm; arrays by
+    face have 7 columns, the first unused, so that column f is face f. **Players** are counted from the
+    one on turn: column 0 is you, column 1 plays next. **Tiles** have one column each, by ascending value.
     **Specialists** are numbered as in `pickosim.SPECIALISTS`; -1 is none.
 
     Attributes are computed when they are first read.
@@ -47,7 +57,7 @@ class Turn:
     rules: RuleSet
     """The rule set."""
     seat: int
-    """Your seat, from 0; seat 0 began."""
+    """Your seat, from 0; seat 0 played first."""
 
     def __init__(
         self,
@@ -73,21 +83,21 @@ class Turn:
         self._draws = 0
 
     def __len__(self) -> int:
-        """The number n of games in question."""
+        """The number of games, n."""
         return len(self._rows)
 
     @property
     def players(self) -> int:
-        """P, the players at the table."""
+        """The number of players, P."""
         return int(self._books["players"][0])
 
-    def _knowing(self, can_claim: NDArray[np.bool_]) -> Turn:
-        """The same turn; what the engine has worked out already need not be computed again."""
-        self.__dict__["can_claim"] = _shown(can_claim)
+    def _with_can_claim(self, can_claim: NDArray[np.bool_]) -> Turn:
+        """The same turn with `can_claim` set, where the engine has computed it already."""
+        self.__dict__["can_claim"] = _read_only(can_claim)
         return self
 
     def _only(self, games: slice) -> Turn:
-        """The same question for some of the games, seen afresh."""
+        """The same question in some of the games, with nothing computed yet."""
         return Turn(
             self.rules,
             self._books,
@@ -102,37 +112,39 @@ class Turn:
 
     @property
     def question(self) -> str:
-        """The method that is being asked."""
+        """The method that is being called."""
         return self._method
 
-    def _asked_in(self, *methods: str) -> None:
+    def _only_in(self, name: str, *methods: str) -> None:
+        """Refuse an attribute that has no meaning in the current method."""
         if self._method not in methods:
-            raise AttributeError(f"there is no such thing to see in {self._method}()")
+            where = " and ".join(f"{method}()" for method in methods)
+            raise AttributeError(f"turn.{name} exists only in {where}, not in {self._method}()")
 
     # The roll: in pick() and reroll()
 
     @cached_property
     def counts(self) -> IntArray:
-        """(n, 7) int16: dice of the roll just made that show face f, the golden one included."""
-        self._asked_in("pick", "reroll")
-        return _shown(_counts(rolls(self.rules.dice + 1), self._hands, self._rows).T)
+        """(n, 7) int16: dice of the last roll that show face f, the golden one included."""
+        self._only_in("counts", "pick", "reroll")
+        return _read_only(_counts(rolls(self.rules.dice + 1), self._hands, self._rows).T)
 
     @cached_property
     def legal(self) -> BoolArray:
         """(n, 7) bool: faces of the roll that are new this turn, so that they can be set aside."""
-        self._asked_in("pick", "reroll")
-        return _shown(_legal(self._hands, self._rows).T)
+        self._only_in("legal", "pick", "reroll")
+        return _read_only(_legal(self._hands, self._rows).T)
 
     @cached_property
     def no_new_face(self) -> BoolArray:
-        """(n,) bool, in reroll(): whether the roll shows no new face, which ends the turn if it stands."""
-        self._asked_in("pick", "reroll")
-        return _shown(self._hands["new"][self._rows] == 0)
+        """(n,) bool, in reroll(): whether the roll shows no new face, which ends the turn unless rerolled."""
+        self._only_in("no_new_face", "pick", "reroll")
+        return _read_only(self._hands["new"][self._rows] == 0)
 
     @cached_property
     def golden_face(self) -> IntArray:
-        """(n,) int16: face of the golden die in the roll just made, 0 if it was not rolled."""
-        self._asked_in("pick", "reroll")
+        """(n,) int16: face of the golden die in the last roll, 0 if it was not rolled."""
+        self._only_in("golden_face", "pick", "reroll")
         return self._of_hand(self._hands["golden_face"])
 
     # What is set aside
@@ -140,32 +152,34 @@ class Turn:
     @cached_property
     def aside(self) -> BoolArray:
         """(n, 7) bool: faces set aside this turn."""
-        return _shown(_aside(self._hands, self._rows).T)
+        return _read_only(_aside(self._hands, self._rows).T)
 
     @cached_property
     def total(self) -> IntArray:
-        """(n,) int16: points set aside this turn, with the canned worm as long as it counts."""
-        return _shown(_totals(self._hands, self._rows))
+        """(n,) int16: points set aside this turn, including the canned worm as long as it counts."""
+        return _read_only(_totals(self._hands, self._rows))
 
     @cached_property
     def has_worm(self) -> BoolArray:
-        """(n,) bool: whether the worm that a claim needs is there, the canned one included."""
-        return _shown(_worms(self._hands, self._rows))
+        """(n,) bool: whether the worm that a claim needs is set aside, or canned."""
+        return _read_only(_worms(self._hands, self._rows))
 
     @cached_property
     def dice_left(self) -> IntArray:
         """(n,) int16: dice not set aside, the golden one included."""
-        return _shown(self._of_hand(self._hands["white"]) + self._of_hand(self._hands["golden"]))
+        return _read_only(
+            self._of_hand(self._hands["white"]) + self._of_hand(self._hands["golden"])
+        )
 
     @cached_property
     def golden_left(self) -> BoolArray:
         """(n,) bool: whether the golden die is among them."""
-        return _shown(self._hands["golden"][self._rows] > 0)
+        return _read_only(self._hands["golden"][self._rows] > 0)
 
     @cached_property
     def weasel_left(self) -> BoolArray:
         """(n,) bool: whether your weasel can still be used this turn."""
-        return _shown(self._hands["weasel"][self._rows] > 0)
+        return _read_only(self._hands["weasel"][self._rows] > 0)
 
     @cached_property
     def rolls(self) -> IntArray:
@@ -178,15 +192,15 @@ class Turn:
     def claims(self) -> BoolArray:
         """(n, T) bool: tiles that you can claim if you stop now (a rival's top tile by stealing)."""
         now = claims_now(self._books, self._hands, self._rows)
-        return _shown(_tile_columns(now, len(self.tiles)).T)
+        return _read_only(_tile_columns(now, len(self.tiles)).T)
 
     @cached_property
     def can_claim(self) -> BoolArray:
-        """(n,) bool: whether there is any."""
-        return _shown(_can_claim(self._books, self._hands, self._rows))
+        """(n,) bool: whether you can claim anything if you stop now."""
+        return _read_only(_can_claim(self._books, self._hands, self._rows))
 
     def can_claim_with(self, total: NDArray[Any]) -> BoolArray:
-        """(n,) bool: whether another total (n,), with a worm in it, could claim anything."""
+        """(n,) bool: whether another total (n,), with a worm, could claim anything."""
         totals = np.broadcast_to(np.asarray(total), len(self)).astype(np.int64)
         if len(totals) and not 0 <= totals.min() <= totals.max() < TOTALS:
             raise ValueError(f"totals are 0 to {TOTALS - 1}")
@@ -197,44 +211,44 @@ class Turn:
     @cached_property
     def tiles(self) -> IntArray:
         """(T,) int16: value of each tile in the game, ascending."""
-        return _shown(self._books["values"][0, : self._books["tiles"][0]].astype(np.int16))
+        return _read_only(self._books["values"][0, : self._books["tiles"][0]].astype(np.int16))
 
     @cached_property
     def tile_worms(self) -> IntArray:
         """(T,) int16: worms on each tile."""
-        return _shown(self._books["worms"][0, : len(self.tiles)].astype(np.int16))
+        return _read_only(self._books["worms"][0, : len(self.tiles)].astype(np.int16))
 
     @cached_property
     def number(self) -> NDArray[np.int32]:
-        """(n,) int32: number of this turn in its game, from 1 (of all players, not only yours)."""
-        return _shown(self._table["turn"][self._rows].astype(np.int32))
+        """(n,) int32: number of this turn in its game, from 1 (all players' turns are counted)."""
+        return _read_only(self._table["turn"][self._rows].astype(np.int32))
 
     @cached_property
     def grill(self) -> BoolArray:
         """(n, T) bool: tiles face up on the grill."""
-        return _shown(_tile_columns(self._table["grill"][self._rows], len(self.tiles)).T)
+        return _read_only(_tile_columns(self._table["grill"][self._rows], len(self.tiles)).T)
 
     @cached_property
     def tops(self) -> IntArray:
         """(n, P) int16: value of each player's top tile, 0 without tiles."""
         value = np.zeros(NOTHING + 1, np.int16)
         value[: len(self.tiles)] = self.tiles
-        return _shown(value[self._of_players(self._table["top"])])
+        return _read_only(value[self._of_players(self._table["top"])])
 
     @cached_property
     def stack_sizes(self) -> IntArray:
         """(n, P) int16: tiles on each player's stack."""
-        return _shown(self._of_players(self._table["tiles"]).astype(np.int16))
+        return _read_only(self._of_players(self._table["tiles"]).astype(np.int16))
 
     @cached_property
     def worms(self) -> IntArray:
         """(n, P) int16: worms on each player's tiles."""
-        return _shown(self._of_players(self._table["worms"]).astype(np.int16))
+        return _read_only(self._of_players(self._table["worms"]).astype(np.int16))
 
     @cached_property
     def bratworms(self) -> IntArray:
         """(n, P) int16: bratworms of each player."""
-        return _shown(self._of_players(self._table["bratworms"]).astype(np.int16))
+        return _read_only(self._of_players(self._table["bratworms"]).astype(np.int16))
 
     @cached_property
     def at_risk(self) -> IntArray:
@@ -242,10 +256,10 @@ class Turn:
         safe = (self.tops[:, 0] == 0) | (self.holds[:, 0] == SITTING_HEN)
         if not self.rules.exact_only_returns:
             safe |= np.isin(self.tops[:, 0], self.rules.exact_only)
-        return _shown(np.where(safe, np.int16(0), self.tops[:, 0]))
+        return _read_only(np.where(safe, np.int16(0), self.tops[:, 0]))
 
     def worms_on(self, tiles: NDArray[Any]) -> IntArray:
-        """int16, shaped like `tiles`: worms on tiles given by value; 0 for 0, as `tops` shows no tile."""
+        """int16, shaped like `tiles`: worms on tiles given by value; 0 for 0, which is no tile in `tops`."""
         worms = np.zeros(TOTALS, np.int16)
         worms[self.tiles] = self.tile_worms
         found: IntArray = worms[tiles]
@@ -254,52 +268,52 @@ class Turn:
     @cached_property
     def supply(self) -> IntArray:
         """(n,) int16: bratworms in the supply."""
-        return _shown(self._table["supply"][self._rows].astype(np.int16))
+        return _read_only(self._table["supply"][self._rows].astype(np.int16))
 
     @cached_property
     def scores(self) -> IntArray:
         """(n, P) int16: what each player's score would be if the game ended now."""
         apple = (self.holds == APPLE) * np.int16(self.rules.apple_worms)
-        return _shown(self.worms + self.bratworms + apple)
+        return _read_only(self.worms + self.bratworms + apple)
 
     @cached_property
     def holds(self) -> IntArray:
         """(n, P) int16: the specialist that each player holds, -1 for none."""
-        return _shown(_or_none(self._of_players(self._table["holds"])))
+        return _read_only(_or_none(self._of_players(self._table["holds"])))
 
     @cached_property
     def specialist_on(self) -> IntArray:
         """(n, T) int16: the specialist that stands on each tile of the grill, -1 for none."""
-        return _shown(_standing_on(self._table, self._rows, len(self.tiles)).T)
+        return _read_only(_standing_on(self._table, self._rows, len(self.tiles)).T)
 
     # The questions of the expansion
 
     @cached_property
     def new_specialist(self) -> IntArray:
-        """(n,) int16, in keep_new_specialist(): the second specialist, which your claim brings."""
-        self._asked_in("keep_new_specialist")
+        """(n,) int16, in keep_new_specialist(): the second specialist, which comes with your claim."""
+        self._only_in("new_specialist", "keep_new_specialist")
         assert self._claimed is not None
-        return _shown(_brought(self._books, self._table, self.seat, self._rows, self._claimed))
+        return _read_only(_brought(self._books, self._table, self.seat, self._rows, self._claimed))
 
     @cached_property
     def robbable(self) -> BoolArray:
         """(n, P) bool: rivals whose bratworm you could take if the supply is empty."""
-        return _shown(_robbable(self._books, self._table, self.seat, self._rows).T)
+        return _read_only(_robbable(self._books, self._table, self.seat, self._rows).T)
 
     # Tools
 
     def random(self) -> FloatArray:
         """(n,) float64 in [0, 1): fresh random numbers at each call, the same in every replay."""
-        # The raven's rob() comes after the claim, another one after the same roll may have come before.
+        # rob() may be called twice after the same roll: for two or more 1s, and for the raven after a claim.
         question = METHODS.index(self._method) + len(METHODS) * (self._claimed is not None)
         draw = (question << 16) + self._draws
         self._draws += 1
         return _random(self._table, self._hands, self._rows, np.uint64(draw))
 
     def choose(self, options: NDArray[np.bool_]) -> IntArray:
-        """(n,) int16: in each row of `options` (n, k), one of the true columns at random.
+        """(n,) int16: a random true column in each row of `options` (n, k).
 
-        Every row must have one.
+        Every row must have at least one.
         """
         options = np.asarray(options, np.bool_)
         if options.ndim != 2 or len(options) != len(self):
@@ -308,51 +322,52 @@ class Turn:
         return _nth_true(np.asfortranarray(options), nth)
 
     def best(self, scores: NDArray[Any]) -> IntArray:
-        """(n,) int16: the legal face with the highest of `scores` (n, 7); of equals, the higher face."""
-        self._asked_in("pick", "reroll")
+        """(n,) int16: the legal face with the highest of `scores` (n, 7); of equal ones, the higher face."""
+        self._only_in("best", "pick", "reroll")
         scores = np.asarray(scores)
         if scores.shape != (len(self), FACES + 1):
             raise ValueError(f"scores are ({len(self)}, {FACES + 1}), not {scores.shape}")
-        if scores.dtype == np.int16:  # as `counts` has it
-            return _best_whole(self._hands, self._rows, np.asfortranarray(scores))
+        if scores.dtype == np.int16:  # like `counts`
+            return _best_int16(self._hands, self._rows, np.asfortranarray(scores))
         return _best(self._hands, self._rows, np.asfortranarray(scores, np.float64))
 
-    def look_up(self, table: Array) -> Array:
-        """(n,): entries of a table by roll and set of faces set aside, the fastest way to decide.
+    def look_up(self, lookup: Array) -> Array:
+        """(n,): entries of a lookup by roll and set of faces set aside, the fastest way to decide.
 
-        `table` is (R, 64), best stored column by column; see `pickosim.engine.dice.rolls` for the numbers of
-        rolls. Face f is bit f - 1 of the set.
+        `lookup` is (R, 64), preferably stored column by column. `pickosim.engine.dice.rolls` lists the
+        rolls by number; in a set, face f is bit f - 1.
         """
-        self._asked_in("pick", "reroll")
+        self._only_in("look_up", "pick", "reroll")
         wanted = (len(rolls(self.rules.dice + 1)), ALL_FACES + 1)
-        if table.ndim != 2 or table.shape[0] < wanted[0] or table.shape[1] != wanted[1]:
-            raise ValueError(f"the table is {wanted} for these rules, not {table.shape}")
-        return _look_up(table, self._hands, self._rows)
+        if lookup.ndim != 2 or lookup.shape[0] < wanted[0] or lookup.shape[1] != wanted[1]:
+            raise ValueError(f"the lookup is {wanted} for these rules, not {lookup.shape}")
+        return _look_up(lookup, self._hands, self._rows)
 
     def _of_hand(self, column: NDArray[np.uint8]) -> IntArray:
-        return _shown(column[self._rows].astype(np.int16))
+        return _read_only(column[self._rows].astype(np.int16))
 
     def _of_players(self, column: Array) -> Array:
         """(n, P), stored column by column, players counted from the one on turn."""
         return _of_players(column, self._rows, self.players, self.seat).T
 
 
-def _shown(array: Array) -> Array:
+def _read_only(array: Array) -> Array:
     array.flags.writeable = False
     return array
 
 
 def _or_none(specialists: NDArray[np.uint8]) -> IntArray:
-    shown = specialists.astype(np.int16)
-    shown[specialists == NOTHING] = -1
-    return shown
+    """Specialists with -1 for NOTHING."""
+    numbers = specialists.astype(np.int16)
+    numbers[specialists == NOTHING] = -1
+    return numbers
 
 
 @kernel
 def _counts(rolls: Rolls, hands: Hands, rows: NDArray[np.int32]) -> NDArray[np.int16]:
     out = np.zeros((FACES + 1, len(rows)), np.int16)
     for k in range(len(rows)):
-        roll = rolls[hands[rows[k]].roll]
+        roll: Roll = rolls[hands[rows[k]].roll]
         for face in range(1, FACES + 1):
             out[face, k] = roll.counts[face]
     return out
@@ -362,7 +377,7 @@ def _counts(rolls: Rolls, hands: Hands, rows: NDArray[np.int32]) -> NDArray[np.i
 def _legal(hands: Hands, rows: NDArray[np.int32]) -> NDArray[np.bool_]:
     out = np.zeros((FACES + 1, len(rows)), np.bool_)
     for k in range(len(rows)):
-        new = whole(hands[rows[k]].new)
+        new = as_int(hands[rows[k]].new)
         for face in range(1, FACES + 1):
             out[face, k] = (new >> (face - 1)) & 1
     return out
@@ -373,7 +388,7 @@ def _aside(hands: Hands, rows: NDArray[np.int32]) -> NDArray[np.bool_]:
     out = np.zeros((FACES + 1, len(rows)), np.bool_)
     for k in range(len(rows)):
         for face in range(1, FACES + 1):
-            out[face, k] = (whole(hands[rows[k]].aside) >> (face - 1)) & 1
+            out[face, k] = (as_int(hands[rows[k]].aside) >> (face - 1)) & 1
     return out
 
 
@@ -382,7 +397,7 @@ def _tile_columns(sets: NDArray[np.uint32], tiles: int) -> NDArray[np.bool_]:
     out = np.zeros((tiles, len(sets)), np.bool_)
     for tile in range(tiles):
         for k in range(len(sets)):
-            out[tile, k] = (whole(sets[k]) >> tile) & 1
+            out[tile, k] = (as_int(sets[k]) >> tile) & 1
     return out
 
 
@@ -416,8 +431,8 @@ def _can_claim_with(
 ) -> NDArray[np.bool_]:
     out = np.empty(len(rows), np.bool_)
     for k in range(len(rows)):
-        hand = hands[rows[k]]
-        out[k] = reaches(books[0], whole(hand.grill), whole(hand.loot), totals[k])
+        hand: Hand = hands[rows[k]]
+        out[k] = reaches(books[0], as_int(hand.grill), as_int(hand.loot), totals[k])
     return out
 
 
@@ -435,7 +450,7 @@ def _of_players(column: Array, rows: NDArray[np.int32], players: int, seat: int)
 def _standing_on(table: Table, rows: NDArray[np.int32], tiles: int) -> NDArray[np.int16]:
     out = np.full((tiles, len(rows)), np.int16(-1))
     for k in range(len(rows)):
-        game = table[rows[k]]
+        game: Game = table[rows[k]]
         for specialist in range(len(game.place)):
             place = game.place[specialist]
             if place < SEATS:
@@ -451,7 +466,7 @@ def _brought(
     rows: NDArray[np.int32],
     claimed: NDArray[np.int64],
 ) -> NDArray[np.int16]:
-    book = books[0]
+    book: Rulebook = books[0]
     out = np.empty(len(rows), np.int16)
     for k in range(len(rows)):
         out[k] = brought_by(book, table[rows[k]], seat, claimed[k])
@@ -460,7 +475,7 @@ def _brought(
 
 @kernel
 def _robbable(books: Books, table: Table, seat: int, rows: NDArray[np.int32]) -> NDArray[np.bool_]:
-    book = books[0]
+    book: Rulebook = books[0]
     out = np.zeros((book.players, len(rows)), np.bool_)
     for step in range(1, book.players):
         rival = (seat + step) % book.players
@@ -475,25 +490,27 @@ def _random(
 ) -> NDArray[np.float64]:
     out = np.empty(len(rows), np.float64)
     for k in range(len(rows)):
-        game = table[rows[k]]
-        turn_key = below(game.dice_key, CHOICE_STREAM + np.uint64(game.turn))
-        out[k] = unit(below(turn_key, (draw << np.uint64(8)) + np.uint64(hands[rows[k]].rolls)))
+        game: Game = table[rows[k]]
+        turn_key = derive(game.dice_key, CHOICE_STREAM + np.uint64(game.turn))
+        out[k] = as_unit_float(
+            derive(turn_key, (draw << np.uint64(8)) + np.uint64(hands[rows[k]].rolls))
+        )
     return out
 
 
 @kernel
-def _best_whole(
+def _best_int16(
     hands: Hands, rows: NDArray[np.int32], scores: NDArray[np.int16]
 ) -> NDArray[np.int16]:
     best = np.empty(len(rows), np.int16)
     for k in range(len(rows)):
-        new, highest = whole(hands[rows[k]].new), 0
-        # Score and face as one number, and no branch: which is the best cannot be predicted.
+        new, highest = as_int(hands[rows[k]].new), 0
+        # Score and face as one number, and no branch: the CPU cannot predict which face is best.
         for face in range(1, FACES + 1):
             legal = (new >> (face - 1)) & 1
-            rank = (whole(scores[k, face]) - _LOWEST_SCORE) << 3 | face
+            rank = (as_int(scores[k, face]) - _LOWEST_SCORE) << _FACE_BITS | face
             highest = max(highest, rank * legal)
-        best[k] = highest & 7
+        best[k] = highest & ((1 << _FACE_BITS) - 1)
     return best
 
 
@@ -501,7 +518,7 @@ def _best_whole(
 def _best(hands: Hands, rows: NDArray[np.int32], scores: FloatArray) -> NDArray[np.int16]:
     best = np.zeros(len(rows), np.int16)
     for k in range(len(rows)):
-        new = whole(hands[rows[k]].new)
+        new = as_int(hands[rows[k]].new)
         for face in range(1, FACES + 1):
             if (new >> (face - 1)) & 1 and (best[k] == 0 or scores[k, face] >= scores[k, best[k]]):
                 best[k] = face
@@ -523,8 +540,8 @@ def _nth_true(options: NDArray[np.bool_], nth: NDArray[np.int64]) -> NDArray[np.
 
 
 @kernel
-def _look_up(table: Array, hands: Hands, rows: NDArray[np.int32]) -> Array:
-    out = np.empty(len(rows), table.dtype)
+def _look_up(lookup: Array, hands: Hands, rows: NDArray[np.int32]) -> Array:
+    out = np.empty(len(rows), lookup.dtype)
     for k in range(len(rows)):
-        out[k] = table[hands[rows[k]].roll, hands[rows[k]].aside]
+        out[k] = lookup[hands[rows[k]].roll, hands[rows[k]].aside]
     return out  # type: ignore[return-value]

@@ -1,5 +1,5 @@
-"""Games: who sits where, every answer checked, whole batches played; as frames, or event by event.
+"""Games between bots: matches, checked answers, whole batches; results as frames or as events.
 
-In reading order: `match` (seats, rules, seed), `ask` (a strategy's answers), `batch` (whole batches), `frames` (results
+In reading order: `match` (seats, rules, seed), `ask` (a strategy's answers, checked), `batch` (whole batches), `frames` (results
 of `play`), `trace` (one game as events), `check` (a bot against the strategy contract).
 """

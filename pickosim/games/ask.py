@@ -1,4 +1,4 @@
-"""Asking a strategy: every answer is checked, and a mistake is named with the game it happened in."""
+"""Ask a strategy and check every answer; an error names the game in which it happened."""
 
 from __future__ import annotations
 
@@ -19,35 +19,37 @@ _NUMBERS = {"pick", *_OPTIONS}
 
 
 def ask(match: Match, turn: Turn, method: str) -> NDArray[Any]:
-    """The strategy's answers to one question: (n,) int64 or bool, as the method wants, and legal.
+    """The strategy's answers to one question: (n,) int64 or bool, depending on the method, and legal.
 
-    (But for the faces of `pick`: those are checked where their dice are set aside, at less expense.)
+    Faces of `pick` are not checked here but where the dice are set aside, which is cheaper.
     """
-    answers = _heard(match, turn, method)
+    answers = _raw_answers(match, turn, method)
     if method in _OPTIONS:
         numbers = answers.astype(np.int64)
         place = _first_illegal(turn, method, numbers)
         if place >= 0:
-            raise illegal(match, turn, method, answers, place)
+            raise illegal_answer(match, turn, method, answers, place)
         return numbers
     return answers
 
 
-def _heard(match: Match, turn: Turn, method: str) -> NDArray[Any]:
-    """The strategy's answers to one question: (n,) integers or bool, as the method wants."""
+def _raw_answers(match: Match, turn: Turn, method: str) -> NDArray[Any]:
+    """The strategy's answers to one question, not yet checked for legality: (n,) integers or bool."""
     strategy = match.strategies[turn.seat]
     try:
         raw = getattr(strategy, method)(turn)
     except (Exception, SystemExit) as error:
-        raise _raised(match, turn, method, error) from error
+        raise _exception_error(match, turn, method, error) from error
     try:
         answers = np.asarray(raw)
     except Exception as error:
-        raise _mistake(match, turn, method, 0, f"answered no array: {error}") from error
+        raise _strategy_error(
+            match, turn, method, 0, f"returned a value that is not an array: {error}"
+        ) from error
     if answers.shape != (len(turn),):
         shape = f"shape {answers.shape}" if answers.shape else repr(raw)
-        said = f"answered {shape} for {len(turn)} games; shape ({len(turn)},) is wanted"
-        raise _mistake(match, turn, method, 0, said)
+        problem = f"returned {shape} for {len(turn)} games; return an array of shape ({len(turn)},)"
+        raise _strategy_error(match, turn, method, 0, problem)
     kind, wanted = ("iu", "integers") if method in _NUMBERS else ("b", "bool")
     if answers.dtype.kind not in kind:
         raise _wrong_kind(match, turn, method, answers, wanted)
@@ -55,9 +57,9 @@ def _heard(match: Match, turn: Turn, method: str) -> NDArray[Any]:
 
 
 def faces_of(answers: NDArray[Any]) -> NDArray[np.uint8]:
-    """(n,): the answers to `pick` as the engine takes them; what is no face becomes 0, never legal.
+    """(n,): the answers to `pick` in the engine's type; anything that is not a face becomes 0, never legal.
 
-    Kernels are compiled for few kinds of arrays: others (of another width, order of bytes or layout, or
+    Kernels are compiled for a few kinds of arrays; others (another width, byte order or layout, or
     read-only) are converted.
     """
     plain = answers.flags.carray
@@ -67,18 +69,18 @@ def faces_of(answers: NDArray[Any]) -> NDArray[np.uint8]:
     return as_faces(answers if common else answers.astype(np.int64))
 
 
-def illegal(
+def illegal_answer(
     match: Match, turn: Turn, method: str, answers: NDArray[Any], place: int
 ) -> StrategyError:
-    """The error of an answer that is not among the options."""
-    said = f"answered {answers[place]}; legal: {_legal(turn, method, place)}"
-    return _mistake(match, turn, method, place, said)
+    """The error for an answer that is not among the options."""
+    problem = f"returned {answers[place]}; legal: {_legal(turn, method, place)}"
+    return _strategy_error(match, turn, method, place, problem)
 
 
 def _first_illegal(turn: Turn, method: str, answers: NDArray[np.int64]) -> int:
-    """Place of the first answer that is not among the options, or -1.
+    """Index of the first answer that is not among the options, or -1.
 
-    The options are worked out afresh: what a strategy did to the arrays it was shown does not count.
+    The options are computed anew, in case the strategy changed the arrays it was shown.
     """
     turn = turn._only(slice(None))
     if method == "claim":
@@ -94,7 +96,7 @@ def _first_illegal(turn: Turn, method: str, answers: NDArray[np.int64]) -> int:
 
 
 def _legal(turn: Turn, method: str, game: int) -> str:
-    """What could have been answered in one game, for a person."""
+    """The legal answers in one game, in words."""
     turn = turn._only(slice(None))
     if method == "pick":
         names = {WORM: f"{WORM} (worm)"}
@@ -111,16 +113,18 @@ def _legal(turn: Turn, method: str, game: int) -> str:
 def _wrong_kind(
     match: Match, turn: Turn, method: str, answers: NDArray[Any], wanted: str
 ) -> StrategyError:
-    said = f"answered {answers.dtype}; {wanted} are wanted"
+    problem = f"returned {answers.dtype}; return {wanted}"
     place = 0
     if answers.dtype.kind == "f" and np.isnan(answers).any():
         place = int(np.isnan(answers).argmax())
-        said = f"answered NaN; {wanted} are wanted"
-    return _mistake(match, turn, method, place, f"{said}; legal: {_legal(turn, method, place)}")
+        problem = f"returned NaN; return {wanted}"
+    return _strategy_error(
+        match, turn, method, place, f"{problem}; legal: {_legal(turn, method, place)}"
+    )
 
 
-def _raised(match: Match, turn: Turn, method: str, error: BaseException) -> StrategyError:
-    """Find the first game that alone makes the strategy raise, if there is one."""
+def _exception_error(match: Match, turn: Turn, method: str, error: BaseException) -> StrategyError:
+    """The error for an exception, with the first game that raises it on its own, if there is one."""
     for place in range(len(turn)):
         try:
             getattr(match.strategies[turn.seat], method)(turn._only(slice(place, place + 1)))
@@ -129,16 +133,20 @@ def _raised(match: Match, turn: Turn, method: str, error: BaseException) -> Stra
             break
     else:
         place = 0
-    said = f"raised {type(error).__name__}: {error}"
-    return _mistake(match, turn, method, place, f"{said}; legal: {_legal(turn, method, place)}")
+    problem = f"raised {type(error).__name__}: {error}"
+    return _strategy_error(
+        match, turn, method, place, f"{problem}; legal: {_legal(turn, method, place)}"
+    )
 
 
-def _mistake(match: Match, turn: Turn, method: str, place: int, said: str) -> StrategyError:
+def _strategy_error(
+    match: Match, turn: Turn, method: str, place: int, problem: str
+) -> StrategyError:
     assert method in METHODS
     row = turn._rows[place]
     game, number = int(turn._table["game"][row]), int(turn._table["turn"][row])
     return StrategyError(
-        f"{match.specs[turn.seat]}: {method}() {said} "
+        f"{match.specs[turn.seat]}: {method}() {problem} "
         f"(game {game}, turn {number}, seat {turn.seat}). "
         f"To see that game: {match.replay_command(game)}"
     )

@@ -1,8 +1,8 @@
-"""The game: whole batches of games from the first turn to the last.
+"""Play whole batches of games, from the first turn to the last.
 
-Every game of a batch is on the same seat's turn. A game that ends frees its row of the table, and
-when seat 0 comes round new games are dealt to the free rows, so that a batch stays full although
-games differ in length.
+All games of a batch are at the same seat's turn. A game that ends frees its row of the table, and at
+seat 0's next turn new games start in the free rows, so that a batch stays full although games differ
+in length.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pickosim.engine.claim import (
     find_second,
     highest_of,
     settle_chosen,
-    settle_clear,
+    settle_without_choice,
 )
 from pickosim.engine.dice import rolls
 from pickosim.engine.log import Log, new_log, with_room
@@ -40,11 +40,11 @@ from pickosim.engine.turn import (
     set_aside,
     take_golden_die,
 )
-from pickosim.games.ask import ask, faces_of, illegal
+from pickosim.games.ask import ask, faces_of, illegal_answer
 from pickosim.games.match import Match
 
 BATCH = 16384
-"""Games played side by side: large enough that a step's fixed cost is small, small enough for the cache."""
+"""Games played in parallel: enough to make the fixed cost of a step small, few enough for the cache."""
 
 
 def play_games(
@@ -55,11 +55,11 @@ def play_games(
 
 
 class Batch:
-    """Games side by side, and the buffers they are played in.
+    """Games played in parallel, and their buffers.
 
-    With a log that has room, every event is written down. With `check`, every turn is followed by
-    the test that nothing is in two places or none; with `follow_lead`, lead changes are counted.
-    `overhear` is told every question after its answer.
+    With a log that has room, every event is recorded. With `check`, a test after every turn makes sure
+    that everything is in exactly one place; with `follow_lead`, lead changes are counted. `on_answer`
+    is called with the turn after every answer.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Batch:
         log: Log | None = None,
         check: bool = False,
         follow_lead: bool = False,
-        overhear: Callable[[Turn], None] | None = None,
+        on_answer: Callable[[Turn], None] | None = None,
     ) -> None:
         size = max(1, min(batch, games))
         self.match = match
@@ -84,7 +84,7 @@ class Batch:
         self.log = new_log() if log is None else log
         self.check = check
         self.follow_lead = follow_lead
-        self.overhear = overhear
+        self.on_answer = on_answer
         self.rolls = rolls(match.rules.dice + 1)
         self.table: Table = np.zeros(size, TABLE)
         self.hands: Hands = np.zeros(size, HAND)
@@ -93,18 +93,18 @@ class Batch:
         self.asked = np.zeros(size, np.int32)
         self.claimable = np.zeros(size, np.bool_)
         self.notes: dict[str, Any] = {}
-        # Who leaves a choice to the defaults need not be asked, unless somebody listens.
-        self.asks = [own_methods(bot) if overhear is None else METHODS for bot in match.strategies]
+        # Skip questions left to the defaults unless a listener is set.
+        self.asks = [own_methods(bot) if on_answer is None else METHODS for bot in match.strategies]
 
     @property
     def bytes_per_game(self) -> float:
-        """Memory that a running game takes: its rows of the table and hands, and of the buffers."""
+        """Memory per running game: its rows of the table, the hands and the buffers."""
         index = 4 * self.asked.itemsize  # asked, rows, rolling, free
         buffers = index + self.claimable.itemsize
         return float(self.table.itemsize + self.hands.itemsize + buffers)
 
     def play(self) -> Tally:
-        """Play all games to their end."""
+        """Play all games to the end."""
         size = len(self.asked)
         rows, free = np.zeros(size, np.int32), np.arange(size, dtype=np.int32)
         running, dealt, freed = 0, 0, size
@@ -133,7 +133,7 @@ class Batch:
         return self.tally
 
     def play_turn(self, seat: int, rows: NDArray[np.int32]) -> None:
-        """One turn of the player at `seat`, in all games of `rows`."""
+        """Play one turn of the player at `seat`, in all games of `rows`."""
         self.notes = {}
         golden = begin(self.books, self.table, self.hands, seat, rows, self.asked)
         if golden:
@@ -173,14 +173,14 @@ class Batch:
             if len(rolling) == 0:
                 return
             stops = self._answers(
-                self._turn("stop", seat, rolling)._knowing(self.claimable[: len(rolling)])
+                self._turn("stop", seat, rolling)._with_can_claim(self.claimable[: len(rolling)])
             )
             rolling = rolling[: drop_stopped(rolling, stops)]
             if len(rolling) == 0:
                 return
 
     def _pick(self, seat: int, rolling: NDArray[np.int32]) -> tuple[int, int]:
-        """Set a face aside; how many games still roll, and in how many somebody is to be robbed."""
+        """Set a face aside; returns how many games roll on, and in how many the player robs a rival."""
         turn = self._turn("pick", seat, rolling)
         answers = self._answers(turn)
         left, robbers, illegal_place = set_aside(
@@ -197,15 +197,15 @@ class Batch:
             self.log,
         )
         if illegal_place >= 0:
-            raise illegal(self.match, turn, "pick", answers, illegal_place)
+            raise illegal_answer(self.match, turn, "pick", answers, illegal_place)
         return left, robbers
 
     def _settle(self, seat: int, rows: NDArray[np.int32]) -> None:
-        """Claim or fail, after every choice that the player has in it."""
+        """Claim or fail, after asking for all choices that the player has."""
         books, table, hands = self.books, self.table, self.hands
         asks = self.asks[seat]
         picky, choosy, robbing = "claim" in asks, "keep_new_specialist" in asks, "rob" in asks
-        unsettled = settle_clear(
+        unsettled = settle_without_choice(
             books, table, hands, seat, rows, picky, choosy, robbing, self.asked, self.log
         )
         if not unsettled:
@@ -243,7 +243,7 @@ class Batch:
         rows: NDArray[np.int32],
         claimed: NDArray[np.int64] | None = None,
     ) -> Turn:
-        """What the player sees when it is asked."""
+        """What the player sees when asked."""
         return Turn(
             self.match.rules,
             self.books,
@@ -258,13 +258,13 @@ class Batch:
 
     def _answers(self, turn: Turn) -> NDArray[Any]:
         answers = ask(self.match, turn, turn.question)
-        if self.overhear is not None:
-            self.overhear(turn)
+        if self.on_answer is not None:
+            self.on_answer(turn)
         return answers
 
     def _ask_whom_to_rob(
         self, seat: int, rows: NDArray[np.int32], claimed: NDArray[np.int64] | None = None
     ) -> NDArray[np.int64]:
-        """Seats of the rivals chosen; strategies count players from themselves."""
+        """Seats of the rivals to rob; strategies count players from their own seat."""
         chosen = self._ask("rob", seat, rows, claimed)
         return (chosen + seat) % self.players

@@ -1,4 +1,4 @@
-"""Tables: the results of games as polars frames."""
+"""The results of games as polars frames."""
 
 from __future__ import annotations
 
@@ -12,14 +12,51 @@ import polars as pl
 import polars.selectors as cs
 from numpy.typing import NDArray
 
-from pickosim.engine.tally import Tally
+from pickosim.columns import COLUMNS, Frame, frames_by_name
+from pickosim.engine.table import COUNTERS
+from pickosim.engine.tally import PARTS, Tally, win_parts
 from pickosim.games.match import Match
 from pickosim.rules import SPECIALISTS
+
+_COUNTERS = [name for name in COUNTERS._fields if name in COLUMNS]
+"""Counters that are shown: those with a column. Lead changes have none, as `play` does not follow the lead."""
+
+_SEAT_COLUMNS = "score worms tiles bratworms rank win_share"
+
+PLAY_FRAMES = frames_by_name(
+    Frame(
+        "games",
+        "One row per game.",
+        f"game turns {' '.join(_COUNTERS)} flips finished",
+    ),
+    Frame("seats", "One row per game and seat.", f"game seat bot {_SEAT_COLUMNS}"),
+    Frame(
+        "specialists",
+        "One row per game, specialist in the rules, and seat.",
+        "game specialist seat gained turns_held used held_at_end",
+        {
+            "gained": "How often the seat got the specialist.",
+            "turns_held": "Turns of the game (of all players) that began with it at the seat.",
+            "used": "Canned worm: claims made with it; sitting hen: fails and steals absorbed; weasel: rerolls; "
+            "golden die: turns with it; raven: bratworms given; apple: 0.",
+            "held_at_end": "Whether the seat held it at the end.",
+        },
+    ),
+)
+"""What `play` returns."""
+
+SAVED_GAMES = Frame(
+    "games/",
+    "With --save-games: one Parquet file per chunk, one row per game and seat. All rotations of a block share a "
+    "game number, as they share the dice: `pickosim watch --from RUN --game N --rotation R` shows one of them.",
+    f"matchup game seed rotation seat bot {_SEAT_COLUMNS} turns rolls finished",
+    {"win_share": "1 for the winner, or 1/k for each of k players who share first place."},
+)
 
 
 @dataclass(frozen=True)
 class Played:
-    """Games of a match as three frames; each is built when it is first read."""
+    """Games of a match as three frames, each built when first used."""
 
     match: Match
     first: int
@@ -27,18 +64,13 @@ class Played:
 
     @cached_property
     def games(self) -> pl.DataFrame:
-        """One row a game."""
+        """One row per game."""
         tally = self.tally
         return _frame(
             {
                 "game": self._numbers,
                 "turns": tally.turns,
-                "rolls": tally.rolls,
-                "fails_no_new_face": tally.fails[:, 0],
-                "fails_no_worm": tally.fails[:, 1],
-                "fails_nothing_to_claim": tally.fails[:, 2],
-                "steals": tally.steals,
-                "hen_steals": tally.hen_steals,
+                **{name: tally.counter(name) for name in _COUNTERS},
                 "flips": tally.flips,
                 "finished": tally.finished,
             }
@@ -46,25 +78,25 @@ class Played:
 
     @cached_property
     def seats(self) -> pl.DataFrame:
-        """One row a game and seat; ties split the win."""
+        """One row per game and seat; players who share first place split the win."""
         tally, seats = self.tally, len(self.match.specs)
-        strategies = pl.Series(self.match.specs)
+        bots = pl.Series(self.match.specs)
         return _frame(
             {
                 "game": np.repeat(self._numbers, seats),
                 "seat": np.tile(np.arange(seats, dtype=np.uint8), len(self._numbers)),
-                "strategy": strategies[np.tile(np.arange(seats), len(self._numbers))],
+                "bot": bots[np.tile(np.arange(seats), len(self._numbers))],
                 **_of_seats(tally),
             }
         )
 
     @cached_property
     def specialists(self) -> pl.DataFrame:
-        """One row a game, specialist in the rules, and seat.
+        """One row per game, specialist in the rules, and seat.
 
-        `gained`: how often the seat got it. `turns_held`: turns of the game (anybody's) that began with
-        it there. `used`: canned worm: claims made with it; sitting hen: fails and steals absorbed;
-        weasel: rerolls; golden die: turns with it; raven: bratworms given; apple: 0.
+        `gained`: how often the seat got it. `turns_held`: turns of the game (any player's) that began
+        with it at the seat. `used`: canned worm: claims made with it; sitting hen: fails and steals
+        absorbed; weasel: rerolls; golden die: turns with it; raven: bratworms given; apple: 0.
         """
         tally, seats = self.tally, len(self.match.specs)
         playing = [k for k, name in enumerate(SPECIALISTS) if name in self.match.rules.specialists]
@@ -93,39 +125,37 @@ class Played:
 
 
 def _frame(columns: dict[str, Any]) -> pl.DataFrame:
-    """A frame with signed numbers, so that differences of columns do not wrap."""
+    """A frame with signed integers, so that differences of columns do not wrap around."""
     narrow = cs.unsigned_integer()
     return pl.DataFrame(columns).with_columns(narrow.cast(pl.Int32))
 
 
 def win_shares(tally: Tally) -> NDArray[np.float64]:
     """(G, P): 1 for the winner, 1/k for each of k who share the first place."""
-    winners = tally.rank == 1
-    shares: NDArray[np.float64] = winners / winners.sum(axis=1, keepdims=True)
-    return shares
+    return win_parts(tally.rank) / PARTS
 
 
 def saved_games(
-    seatings: Sequence[Sequence[str]], tallies: Sequence[Tally], table: int, seed: int, first: int
+    seatings: Sequence[Sequence[str]], tallies: Sequence[Tally], matchup: int, seed: int, first: int
 ) -> pl.DataFrame:
-    """Games of a tournament's table as rows to keep: one a game and seat, one tally a rotation.
+    """Games of one matchup of a tournament as rows to save, one per game and seat; one tally per rotation.
 
-    `game` is the number of its dice, which all rotations share: game and rotation name one game.
+    All rotations share the dice of a game number: `game` and `rotation` together identify a game.
     """
     frames = []
-    for rotation, (strategies, tally) in enumerate(zip(seatings, tallies, strict=True)):
+    for rotation, (bots, tally) in enumerate(zip(seatings, tallies, strict=True)):
         games, seats = tally.score.shape
         frames.append(
             _frame(
                 {
-                    "table": np.full(games * seats, table, np.int32),
+                    "matchup": np.full(games * seats, matchup, np.int32),
                     "game": np.repeat(np.arange(first, first + games, dtype=np.int64), seats),
                     "rotation": np.full(games * seats, rotation, np.int32),
                     "seat": np.tile(np.arange(seats, dtype=np.int32), games),
-                    "strategy": pl.Series(strategies)[np.tile(np.arange(seats), games)],
+                    "bot": pl.Series(bots)[np.tile(np.arange(seats), games)],
                     **_of_seats(tally),
                     "turns": np.repeat(tally.turns, seats),
-                    "rolls": np.repeat(tally.rolls, seats),
+                    "rolls": np.repeat(tally.counter("rolls"), seats),
                     "finished": np.repeat(tally.finished, seats),
                 }
             ).insert_column(
@@ -136,7 +166,7 @@ def saved_games(
 
 
 def _of_seats(tally: Tally) -> dict[str, NDArray[Any]]:
-    """How each seat ended, game by game."""
+    """The result of each seat, game by game."""
     return {
         "score": tally.score.ravel(),
         "worms": tally.worms.ravel(),

@@ -1,4 +1,4 @@
-"""The trace: every event of a game as an object, from the log that the engine itself wrote."""
+"""The trace of a game: every event as an object, made from the engine's log."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FAIL_REASONS = ("no-new-face", "no-worm", "nothing-to-claim")
 def trace_games(match: Match, first: int, games: int, *, check: bool = False) -> list[list[Event]]:
     """The traces of games `first` to `first + games - 1` of a match.
 
-    With `check`, every turn is followed by the test that nothing is in two places or none.
+    With `check`, a test after every turn makes sure that everything is in exactly one place.
     """
     check_numbers(first, games)
     batch = Batch(match, first, games, log=log.new_log(room=True), check=check)
@@ -40,32 +40,31 @@ def trace_game(match: Match, game: int) -> list[Event]:
     return trace_games(match, game, 1)[0]
 
 
-def tell_game(
+def traced_game(
     match: Match, game: int, *, why: bool = False
 ) -> tuple[list[Event], StrategyError | None]:
-    """The trace of one game; of a game that a strategy broke off, what happened before, and the error.
+    """The trace of one game; if a strategy makes an error, the events before it, and the error.
 
-    With `why`, what a strategy says to explain an answer stands before what came of it, as an event
+    With `why`, the explanation that a strategy gives for an answer precedes the result, as an event
     `why` with the `question` and its `options`: pairs of words and values, the best first.
     """
     check_numbers(game)
     reasons: dict[int, Event] = {}
 
-    def overhear(turn: Turn) -> None:
+    def on_answer(turn: Turn) -> None:
         options = match.strategies[turn.seat].explain(turn)
         if options:
             options.sort(key=lambda option: -option[1])
             about = {"event": "why", "turn": int(turn.number[0]), "seat": turn.seat}
             reasons[log.length(batch.log)] = about | {"question": turn.question, "options": options}
 
-    batch = Batch(match, game, 1, log=log.new_log(room=True), overhear=overhear if why else None)
+    batch = Batch(match, game, 1, log=log.new_log(room=True), on_answer=on_answer if why else None)
     try:
         tally, error = batch.play(), None
     except StrategyError as mistake:
         tally, error = None, mistake
     rows = log.events(batch.log).tolist()
-    told = _trace(match, game, rows, tally, 0, reasons)
-    return told, error
+    return _trace(match, game, rows, tally, 0, reasons), error
 
 
 def face_name(face: int) -> str:
@@ -81,18 +80,18 @@ def _trace(
     entry: int,
     reasons: Mapping[int, Event] = MappingProxyType({}),
 ) -> list[Event]:
-    """All events: the opening, the rows of the log (`reasons` before the row they led to), the end."""
-    teller = _Teller(match)
-    told = [_opening(match, game)]
+    """All events: the opening, the rows of the log (each of `reasons` before its row), the end."""
+    writer = _EventWriter(match)
+    events = [_opening(match, game)]
     stacks: list[list[int]] = [[] for _ in match.specs]
     for number, (_, turn, kind, a, b, c) in enumerate(rows):
         if number in reasons:
-            told.append(reasons[number])
+            events.append(reasons[number])
         if kind == log.STACKED:
-            stacks[a].insert(0, teller.tiles[b])
+            stacks[a].insert(0, writer.tiles[b])
         else:
-            told.append(teller.event(turn, kind, a, b, c))
-    return told if tally is None else [*told, _end(stacks, tally, entry)]
+            events.append(writer.event(turn, kind, a, b, c))
+    return events if tally is None else [*events, _end(stacks, tally, entry)]
 
 
 def _opening(match: Match, game: int) -> Event:
@@ -125,8 +124,8 @@ def _end(stacks: list[list[int]], tally: Tally, entry: int) -> Event:
     }
 
 
-class _Teller:
-    """Turns rows of the log into events, with the tiles and dice of a match."""
+class _EventWriter:
+    """Turns rows of the log into events."""
 
     def __init__(self, match: Match) -> None:
         self.players = len(match.specs)
@@ -134,7 +133,7 @@ class _Teller:
         self.rolls = rolls(match.rules.dice + 1)
 
     def event(self, turn: int, kind: int, a: int, b: int, c: int) -> Event:
-        """One event; `pickosim.engine.log` says what the three details of a kind are."""
+        """One event; `pickosim.engine.log` lists the three details of each kind."""
         who = {"turn": turn, "seat": (turn - 1) % self.players}
         match kind:
             case log.ROLL:
@@ -165,10 +164,10 @@ class _Teller:
             case log.SPECIALIST:
                 places = {"from": self._place(b), "to": self._place(c)}
                 return {"event": "specialist", "turn": turn, "name": SPECIALISTS[a], **places}
-        raise AssertionError(f"no such kind of event: {kind}")
+        raise AssertionError(f"unknown kind of event: {kind}")
 
     def _white(self, roll: int, golden_face: int) -> Iterator[str]:
-        """Faces of the white dice of a roll, sorted."""
+        """The faces of the white dice in a roll, sorted."""
         counts = self.rolls[roll]["counts"]
         for face in range(1, FACES + 1):
             yield from [face_name(face)] * (int(counts[face]) - (face == golden_face))

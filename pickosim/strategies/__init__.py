@@ -1,6 +1,6 @@
-"""The built-in bots: one file an idea, each in the folder `strategies/` of a checkout.
+"""The built-in bots: one file per idea, in the folder `strategies/` of a checkout.
 
-An installed package carries those files in this very folder, so that `pickosim.strategies.eager` is
+An installed package carries those files in this folder, so that `pickosim.strategies.eager` is
 the same module in both.
 """
 
