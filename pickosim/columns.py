@@ -1,0 +1,229 @@
+"""Columns of result tables, each declared once: type, label, format and description.
+
+Frames, terminal, page, charts and `docs/tables.md` all read this registry. A result table is a `Frame`: its name, what
+a row is, and the names of its columns. A column that is written with ± comes with its 95 % interval, as two more
+columns `_low` and `_high`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from math import isfinite, isnan
+from typing import Any
+
+import polars as pl
+
+Row = dict[str, Any]
+
+NO_VALUE = "–"
+
+
+@dataclass(frozen=True)
+class Format:
+    """How the numbers of a column are written."""
+
+    spec: str
+    """Python's format specification."""
+    scale: float = 1.0
+    unit: str = ""
+    """Written after a number that stands alone, e.g. %; headings name it otherwise."""
+    heading: str = ""
+    """Added to the label of a column, e.g. points."""
+
+    def bare(self, value: float) -> str:
+        """A number without its unit."""
+        return f"{value if self.scale == 1 else self.scale * value:{self.spec}}"
+
+    def text(self, value: float) -> str:
+        """A number with its unit."""
+        return f"{self.bare(value)} {self.unit}" if self.unit else self.bare(value)
+
+
+COUNT = Format(",")
+NUMBER = Format(",.2f")
+SIGNED = Format("+z,.2f")
+RANK = Format(".3f")
+RATING = Format(".0f")
+PERCENT = Format(".2f", 100, "%")
+POINTS = Format("+z.2f", 100, "points", "points")
+WIDTH = Format("z.2f", 100, "points", "points")
+"""Points that are never below 0."""
+P_VALUE = Format(".4f")
+BY_MEASURE = Format(",.4g")
+"""As the row's measure is written; see `studies.measures`."""
+
+
+def percent(share: float) -> str:
+    """A share, e.g. 12.34 %."""
+    return PERCENT.text(share)
+
+
+def p_text(value: float) -> str:
+    """A p value, as far as it matters."""
+    return "< 0.0001" if value < 0.0001 else P_VALUE.text(value)
+
+
+def rating_text(rating: float | None, error: float | None) -> str:
+    """A rating with half its 95 % interval, or what there is instead."""
+    if rating is None or isnan(rating):
+        return "?"
+    if not isfinite(rating):
+        return "+∞" if rating > 0 else "-∞"
+    return f"{rating:.0f}" if error is None else f"{rating:.0f} ± {error:.0f}"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of result tables; of a text or a flag the format is None."""
+
+    name: str
+    dtype: pl.DataType | type[pl.DataType]
+    format: Format | None
+    label: str
+    description: str
+
+    @property
+    def heading(self) -> str:
+        """The label with its unit."""
+        suffix = self.format.heading if self.format else ""
+        return f"{self.label}, {suffix}" if suffix else self.label
+
+    def text(self, value: Any) -> str:
+        """A value as people read it."""
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        if value is None or (isinstance(value, float) and isnan(value)):
+            return NO_VALUE
+        if self.format is None:
+            return str(value)
+        return p_text(value) if self.format is P_VALUE else self.format.text(value)
+
+
+def _text(name: str, label: str, description: str) -> Column:
+    return Column(name, pl.String, None, label, description)
+
+
+def _count(name: str, label: str, description: str, dtype: type[pl.DataType] = pl.Int32) -> Column:
+    return Column(name, dtype, COUNT, label, description)
+
+
+def _number(name: str, format: Format, label: str, description: str) -> Column:
+    return Column(name, pl.Float64, format, label, description)
+
+
+_ALL = (
+    _text("bot", "bot", "The bot, as it was entered; in a balance, the bot that takes all seats."),
+    _text("rival", "rival", "Another bot."),
+    _text("bots", "bots", "The bots of the matchup."),
+    _text("variant", "variant", "A variant of the rules."),
+    _text("measure", "measure", "What was measured; see the list of measures."),
+    _text("specialist", "specialist", "The specialist."),
+    _text("option", "option", "The option of the rules that was changed."),
+    _text("setting", "setting", "The changed options and their values, as `--set` takes them."),
+    _text("differs", "differs in", "What differs from the reference."),
+    _text("rules", "rules", "All options of the rules, as JSON."),
+    _text("gain_of", "gain of", "Whose gain it is: that of a `starter` or of the `first taker`."),
+    _count("players", "players", "Players per game."),
+    _count("seat", "seat", "The seat; 0 begins."),
+    _count("matchup", "matchup", "Number of the matchup; its games are numbered from matchup × 10^12."),
+    _count("game", "game", "Number of the game, which is the address of its dice.", pl.Int64),
+    _count("seed", "seed", "Seed of the run.", pl.UInt64),
+    _count("rotation", "rotation", "How far the seats are rotated; all rotations share their dice."),
+    _count("games", "games", "Games that the figures of the row rest on.", pl.Int64),
+    _count("turns", "turns", "Turns of a game."),
+    _count("rolls", "rolls", "Rolls of a game."),
+    _count("fails_no_new_face", "fails: no new face", "Turns that failed because a roll showed no new face."),
+    _count("fails_no_worm", "fails: no worm", "Turns that failed without a worm set aside."),
+    _count("fails_nothing_to_claim", "fails: nothing to claim", "Turns that failed because nothing could be claimed."),
+    _count("steals", "steals", "Tiles stolen in a game."),
+    _count("hen_steals", "hens stolen", "Sitting hens stolen in a game."),
+    _count("flips", "flips", "Tiles flipped in a game."),
+    Column("finished", pl.Boolean, None, "finished", "Whether the grill was emptied; otherwise the turn limit ended the game."),
+    _count("score", "score", "Worms on tiles, bratworms and the apple."),
+    _count("worms", "worms", "Worms on tiles."),
+    _count("tiles", "tiles", "Tiles at the end."),
+    _count("bratworms", "bratworms", "Bratworms at the end."),
+    _count("rank", "rank", "1 is the best; players who tie share a rank."),
+    _number("win_share", PERCENT, "win share", "Share of games won; a shared first place is split."),
+    _number("mean_score", NUMBER, "score", "Mean score per game: worms on tiles, bratworms, apple."),
+    _number("mean_rank", RANK, "rank", "Mean rank per game."),
+    _number("rating", RATING, "rating", "Plackett–Luce rating from all finishing orders on an Elo scale; the mean of the field is 1500; infinite if no result contradicts it."),
+    _number("rating_error", RATING, "± rating", "Half the 95 % interval of the rating; null if it is unknown."),
+    _count("rating_field", "field", "Ratings of different fields cannot be compared: no bot of one has met a bot of the other."),
+    _number("ahead", PERCENT, "finishes ahead", "Share of their games in which the bot finished ahead of the rival, ties counted half."),
+    _number("superiority", PERCENT, "likelihood of being better", "Likelihood that it finishes ahead in more than half of their games."),
+    _number("score_difference", SIGNED, "score difference", "Mean difference of scores per game, paired by dice."),
+    _number("gained", NUMBER, "gained", "How often the specialist was gained per game."),
+    _number("turns_held", NUMBER, "turns held", "Turns per game (of all players) that began with the specialist held."),
+    _number("used", NUMBER, "used", "Uses per game. Canned worm: claims made with it; sitting hen: fails and steals absorbed; weasel: rerolls; golden die: turns with it; raven: bratworms given; apple: 0."),
+    _number("held_at_end", PERCENT, "held at the end", "Share of games that ended with the specialist held."),
+    _count("games_held", "games held", "Games that ended with the specialist held.", pl.Int64),
+    _number("win_share_held", PERCENT, "win share when held", "Win share of the holder in games that ended with the specialist held: an association, not an effect."),
+    _number("value", BY_MEASURE, "value", "The measure."),
+    _number("without", BY_MEASURE, "without", "The measure in the game without the specialist."),
+    _number("difference", BY_MEASURE, "difference", "Difference from the reference, paired by dice; null for the reference itself."),
+    _number("p_value", P_VALUE, "p", "Chance of a difference at least as large if there is none."),
+    _number("p_adjusted", P_VALUE, "p, corrected", "The p value, corrected for all comparisons of the table (Benjamini and Yekutieli)."),
+    _number("gain", POINTS, "gain", "What the specialist adds to the win share."),
+    _number("score_gain", SIGNED, "score gain", "What the specialist adds to the score."),
+    _number("take_up", PERCENT, "take-up", "Share of games in which somebody takes the specialist (raven: in which it pays)."),
+    Column("as_given", pl.Boolean, None, "as given", "Whether this is the setting of the rules as given."),
+    _count("changes", "changes", "How many options differ from the rules as given."),
+    _number("spread", WIDTH, "spread", "Standard deviation between specialists of what they add to the win share of their first taker, with the part that chance adds removed."),
+    _number("chance_best", PERCENT, "best of all", "Chance that this setting has the smallest spread of the finalists."),
+    _number("mean_gain", POINTS, "mean gain", "What a specialist adds to the win share of its first taker, mean over specialists."),
+    _number("guess", WIDTH, "expected spread", "The spread that the search expected before this setting was played."),
+)  # fmt: skip
+
+COLUMNS = {column.name: column for column in _ALL}
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A result table: its name, what a row is, and its columns."""
+
+    name: str
+    rows: str
+    """What a row is, e.g. One row per bot."""
+    names: str
+    """Names of the columns, separated by spaces; ± marks those with an interval."""
+    notes: Mapping[str, str] = field(default_factory=dict)
+    """What a column means in this table, where the registry does not say it all."""
+    formats: Mapping[str, Format] = field(default_factory=dict)
+    """How numbers are written in this table, where that differs from the registry."""
+
+    def columns(self) -> Iterator[tuple[Column, bool]]:
+        """The columns, and whether each has an interval."""
+        for name in self.names.split():
+            yield self.column(name.removesuffix("±")), name.endswith("±")
+
+    def column(self, name: str) -> Column:
+        """A column as this table has it."""
+        known = COLUMNS[name]
+        return Column(
+            known.name,
+            known.dtype,
+            self.formats.get(name, known.format),
+            known.label,
+            self.notes.get(name, known.description),
+        )
+
+    @property
+    def schema(self) -> dict[str, pl.DataType | type[pl.DataType]]:
+        """Names and types, those of intervals included."""
+        found = {}
+        for column, has_interval in self.columns():
+            found[column.name] = column.dtype
+            if has_interval:
+                found |= {f"{column.name}_low": column.dtype, f"{column.name}_high": column.dtype}
+        return found
+
+    def build(self, rows: Iterable[Row]) -> pl.DataFrame:
+        """The table of these rows."""
+        return pl.DataFrame(list(rows), self.schema, orient="row")
+
+
+def frames_by_name(*frames: Frame) -> dict[str, Frame]:
+    """The tables of a study."""
+    return {frame.name: frame for frame in frames}
