@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf, nan, sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import norm
@@ -19,9 +19,25 @@ class Moments(NamedTuple):
     total: float
     squares: float
 
+    @classmethod
+    def of(cls, n: Any, total: Any, squares: Any, unit: float = 1.0) -> Moments:
+        """Moments of whole numbers that are counted in parts of a `unit`."""
+        return cls(float(n), float(total) / unit, float(squares) / unit**2)
+
+
+class Rate(NamedTuple):
+    """A value and its 95 % interval; None where there is none."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+NO_RATE = Rate(None, None, None)
+
 
 class Estimate(NamedTuple):
-    """A mean and its standard error (infinite if it cannot be told)."""
+    """A mean and its standard error (infinite if it is unknown)."""
 
     mean: float
     error: float
@@ -54,8 +70,8 @@ def stratified_mean(groups: Sequence[Sequence[float]]) -> Estimate:
 
     The values are blocks (games with the same dice, in all rotations), not games: games of a block
     are not independent. How many values a group has is settled before the first of them, so what
-    differs between groups is no chance, and only the variances within them count (a stratified
-    sample). From a group with a single value there is no telling.
+    differs between groups is not chance, and only the variances within them count (a stratified
+    sample). A group with a single value has an unknown variance.
     """
     counts, totals, variance = 0.0, 0.0, 0.0
     for count, total, squares in groups:
@@ -63,6 +79,17 @@ def stratified_mean(groups: Sequence[Sequence[float]]) -> Estimate:
         spread = max(0.0, squares - total * total / count)
         variance += count * spread / (count - 1) if count > 1 else inf
     return Estimate(totals / counts, sqrt(variance) / counts)
+
+
+def mean_rate(groups: Sequence[Sequence[float]]) -> Rate:
+    """The mean over groups with its interval; see `stratified_mean`."""
+    estimate = stratified_mean(groups)
+    return Rate(estimate.mean, *estimate.interval())
+
+
+def share_rate(groups: Sequence[Sequence[float]]) -> Rate:
+    """The mean of shares with its interval; see `share_interval`."""
+    return Rate(stratified_mean(groups).mean, *share_interval(groups))
 
 
 def mean_interval(
@@ -108,17 +135,15 @@ class RatioMoments(NamedTuple):
     product: float
 
 
-def ratio_interval(
-    groups: Sequence[RatioMoments], confidence: float = CONFIDENCE
-) -> tuple[float, float, float]:
-    """A share of some games, as of those that ended with a holder, and its interval.
+def ratio_rate(groups: Sequence[RatioMoments], confidence: float = CONFIDENCE) -> Rate:
+    """A share of some games, e.g. of those that ended with a holder, and its interval.
 
     How many such games there are is chance as well. So it is a ratio of sums over blocks, with the
     error of the linear approximation (Cochran, Sampling Techniques, 1977, section 6.11).
     """
     below = sum(group.below for group in groups)
     if below == 0:
-        return nan, 0.0, 1.0
+        return Rate(nan, 0.0, 1.0)
     quotient = sum(group.above for group in groups) / below
     residuals = [
         Moments(
@@ -137,7 +162,7 @@ def ratio_interval(
         low, high = share_interval([(blocks, quotient * blocks, quotient * blocks)], confidence)
     else:
         low, high = Estimate(quotient, error).interval(confidence)
-    return quotient, max(0.0, low), min(1.0, high)
+    return Rate(quotient, max(0.0, low), min(1.0, high))
 
 
 def share_superiority(groups: Sequence[Sequence[float]]) -> float:

@@ -35,12 +35,12 @@ Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
 Counted = tuple[Sequence[int], NDArray[np.int64]]
-"""A table: which bots sat there, by their numbers in the field, and `choices[group, set, bot]`.
+"""A matchup: which bots sat there, by their numbers in the field, and `choices[group, set, bot]`.
 
-`choices` counts how often, among the bots of the set (bit i: the table's bot i), that bot was placed
+`choices` counts how often, among the bots of the set (bit i: the matchup's bot i), that bot was placed
 next; a tie counts as all orders of the tied, in equal parts. The parts may be of any size: counts in
 other units give the same ratings and errors. Blocks of games go into groups by turns, the same number
-of groups for all tables.
+of groups for all matchups.
 """
 
 
@@ -48,8 +48,8 @@ of groups for all tables.
 class Ratings:
     """The ratings of a tournament, and what has to be said about them.
 
-    One row a bot: `strategy`, `rating`, `rating_error` (half the width of its interval, against the
-    mean of its field; null if none can be told) and `field`, from 1: bots of different fields never
+    One row per bot: `name`, `rating`, `rating_error` (half the width of its interval, against the
+    mean of its field; null if it is unknown) and `field`, from 1: bots of different fields never
     met, not even by way of others, and their ratings do not compare.
     """
 
@@ -57,15 +57,17 @@ class Ratings:
     remarks: tuple[str, ...]
 
 
-def rate(bots: Sequence[str], tables: Sequence[Counted], confidence: float = CONFIDENCE) -> Ratings:
-    """Rate bots by the finishing orders at their tables.
+def rate(
+    bots: Sequence[str], matchups: Sequence[Counted], confidence: float = CONFIDENCE
+) -> Ratings:
+    """Rate bots by the finishing orders in their matchups.
 
     A finite best rating exists only for bots each of which is placed ahead of each other, if only by
     way of others (Ford 1957; Hunter 2004, "MM algorithms for generalized Bradley-Terry models"). Of a
     field for which that is not so, the largest part for which it is has finite ratings, and the others
     have inf, -inf or nan.
     """
-    ahead = _ahead(len(bots), tables)
+    ahead = _ahead(len(bots), matchups)
     fields = _fields(ahead)
     ratings = np.full(len(bots), nan)
     errors: list[float | None] = [None] * len(bots)
@@ -78,25 +80,25 @@ def rate(bots: Sequence[str], tables: Sequence[Counted], confidence: float = CON
     for field in fields:
         parts = _parts(ahead, field)
         log_strengths, core_errors = _rate_core(
-            len(parts.core), [_among(table, parts.core) for table in tables], confidence
+            len(parts.core), [_among(matchup, parts.core) for matchup in matchups], confidence
         )
         ratings[parts.core] = MEAN + SCALE * log_strengths
         ratings[parts.above], ratings[parts.below] = inf, -inf
         if core_errors is not None:
             for bot, error in zip(parts.core, core_errors, strict=True):
                 errors[bot] = SCALE * float(error)
-        remarks += _remarks(bots, parts, told=core_errors is not None)
+        remarks += _remarks(bots, parts, has_errors=core_errors is not None)
     numbers = {int(bot): number for number, field in enumerate(fields, 1) for bot in field}
     return Ratings(
         pl.DataFrame(
             {
-                "strategy": list(bots),
+                "name": list(bots),
                 "rating": ratings,
                 "rating_error": errors,
                 "field": [numbers[bot] for bot in range(len(bots))],
             },
             schema={
-                "strategy": pl.String,
+                "name": pl.String,
                 "rating": pl.Float64,
                 "rating_error": pl.Float64,
                 "field": pl.Int32,
@@ -109,10 +111,10 @@ def rate(bots: Sequence[str], tables: Sequence[Counted], confidence: float = CON
 # ------------------------------------------------------------------------------------ who compares
 
 
-def _ahead(bots: int, tables: Sequence[Counted]) -> NDArray[np.bool_]:
+def _ahead(bots: int, matchups: Sequence[Counted]) -> NDArray[np.bool_]:
     """(bots, bots) whether one was ever placed ahead of the other, a tie being both."""
     ahead = np.zeros((bots, bots), dtype=bool)
-    for seats, choices in tables:
+    for seats, choices in matchups:
         placed = choices.any(axis=0)
         ahead[np.ix_(seats, seats)] |= placed.T @ _sets(len(seats))
     np.fill_diagonal(ahead, False)
@@ -137,7 +139,7 @@ class _Parts(NamedTuple):
     below: Numbers
     """Those behind them only."""
     apart: Numbers
-    """Those neither ahead of them nor behind, hence never at a table with any of them."""
+    """Those neither ahead of them nor behind, hence never in a matchup with any of them."""
 
 
 def _parts(ahead: NDArray[np.bool_], field: Numbers) -> _Parts:
@@ -159,12 +161,12 @@ def _parts(ahead: NDArray[np.bool_], field: Numbers) -> _Parts:
     )
 
 
-def _remarks(bots: Sequence[str], parts: _Parts, told: bool) -> list[str]:
+def _remarks(bots: Sequence[str], parts: _Parts, has_errors: bool) -> list[str]:
     """What a reader of a field's ratings must know, a sentence each."""
     core, above, below, apart = (", ".join(bots[bot] for bot in part) for part in parts)
     remarks = []
-    if len(parts.core) > 1 and not told:
-        remarks.append(f"{core}: too few games to tell the errors of their ratings.")
+    if len(parts.core) > 1 and not has_errors:
+        remarks.append(f"{core}: too few games to know the errors of their ratings.")
     elif len(parts.core) == 1 and not (above or below or apart):
         remarks.append(f"{core} met no other bot: its rating of {MEAN:.0f} says nothing.")
     elif len(parts.core) == 1:
@@ -188,14 +190,14 @@ def _remarks(bots: Sequence[str], parts: _Parts, told: bool) -> list[str]:
     return remarks
 
 
-def _among(table: Counted, core: Numbers) -> Counted:
-    """A table as if only the bots of `core` had sat there, by their numbers in it.
+def _among(matchup: Counted, core: Numbers) -> Counted:
+    """A matchup as if only the bots of `core` had sat there, by their numbers in it.
 
     That is what is left of the likelihood when those above are infinitely strong and those below have
     no strength: whenever a bot of `core` is placed, those above have been, and those below are no
     rivals. Under the model itself, leaving out bots changes nothing for the others.
     """
-    seats, choices = table
+    seats, choices = matchup
     kept = np.flatnonzero(np.isin(seats, core))
     numbers = np.searchsorted(core, np.asarray(seats, dtype=np.intp)[kept]).tolist()
     if len(kept) == len(seats):
@@ -215,26 +217,26 @@ class _Stack:
     """Tables of the same size, to be reckoned with at once."""
 
     seats: Numbers
-    """(tables, players) who sat there."""
+    """(matchups, players) who sat there."""
     choices: Floats
-    """(tables, sets, players) who was placed next, all groups together."""
+    """(matchups, sets, players) who was placed next, all groups together."""
 
 
 def _rate_core(
-    bots: int, tables: Sequence[Counted], confidence: float
+    bots: int, matchups: Sequence[Counted], confidence: float
 ) -> tuple[Floats, Floats | None]:
-    """Logarithms of strengths with mean zero, and their errors unless none can be told."""
+    """Logarithms of strengths with mean zero, and their errors unless these are unknown."""
     if bots == 1:
         return np.zeros(1), None
-    tables = [table for table in tables if len(table[0]) > 1]
-    log_strengths = _fit(bots, _stacked(tables))
-    return log_strengths, _errors(log_strengths, tables, confidence)
+    matchups = [matchup for matchup in matchups if len(matchup[0]) > 1]
+    log_strengths = _fit(bots, _stacked(matchups))
+    return log_strengths, _errors(log_strengths, matchups, confidence)
 
 
-def _stacked(tables: Sequence[Counted]) -> list[_Stack]:
+def _stacked(matchups: Sequence[Counted]) -> list[_Stack]:
     stacks = []
-    for players in sorted({len(seats) for seats, _ in tables}):
-        same = [(seats, choices) for seats, choices in tables if len(seats) == players]
+    for players in sorted({len(seats) for seats, _ in matchups}):
+        same = [(seats, choices) for seats, choices in matchups if len(seats) == players]
         stacks.append(
             _Stack(
                 np.array([seats for seats, _ in same], dtype=np.intp),
@@ -247,7 +249,7 @@ def _stacked(tables: Sequence[Counted]) -> list[_Stack]:
 def _fit(bots: int, stacks: Sequence[_Stack]) -> Floats:
     """The maximum of the likelihood, by Newton's method with steps that cannot overshoot.
 
-    If no two bots of a table move apart by more than d in a full step, the curvature along it changes
+    If no two bots of a matchup move apart by more than d in a full step, the curvature along it changes
     by no more than a factor exp(d t) in the part t of it: the third derivatives of a logarithm of a sum
     of exponentials are at most d times the second. Under that bound the likelihood is sure to rise, and
     most of all at t = log(1 + d) / d (Sun and Tran-Dinh 2019, "Generalized self-concordant functions",
@@ -286,7 +288,7 @@ def _pair_sums(log_strengths: Floats, stacks: Sequence[_Stack]) -> tuple[Floats,
 
 
 def _chances(log_strengths: Floats, seats: Numbers) -> Floats:
-    """(tables, sets, players) each bot's chance to be placed next; the empty set counts as chance 0."""
+    """(matchups, sets, players) each bot's chance to be placed next; the empty set counts as chance 0."""
     sets = _sets(seats.shape[1])
     there = np.where(sets, log_strengths[seats][:, None, :], -inf)
     strengths = np.exp(there - np.maximum(there.max(axis=2, keepdims=True), -1e300))
@@ -309,7 +311,7 @@ def _newton_step(gradient: Floats, weight: Floats) -> Floats:
 # -------------------------------------------------------------------------------------- the errors
 
 
-def _errors(log_strengths: Floats, tables: Sequence[Counted], confidence: float) -> Floats | None:
+def _errors(log_strengths: Floats, matchups: Sequence[Counted], confidence: float) -> Floats | None:
     """Half-widths of intervals of log strengths against their mean, from the spread between groups.
 
     Games of a block have the same dice, and strengths that fit every order do not exist: the curvature
@@ -319,14 +321,14 @@ def _errors(log_strengths: Floats, tables: Sequence[Counted], confidence: float)
     zero, they are relative to the field's mean.
 
     At the maximum the gradients sum to zero, and that is their centre; it costs a degree of freedom,
-    hence G / (G - 1) and Student's t with G - 1. Groups may differ by a block a table. The variance of a
+    hence G / (G - 1) and Student's t with G - 1. Groups may differ by a block per matchup. The variance of a
     gradient grows with its group, and the sum over the groups is the same however they are cut: only
-    the correction notices, by less than one part in the blocks of a table. And where the gradient of a
-    table by itself is not zero, a group with a block too many of it makes errors larger, if anything.
+    the correction notices, by less than one part in the blocks of a matchup. And where the gradient of a
+    matchup by itself is not zero, a group with a block too many of it makes errors larger, if anything.
     """
-    scores = np.zeros((len(log_strengths), len(tables[0][1])))
-    played = np.zeros(len(tables[0][1]), dtype=bool)
-    for seats, choices in tables:
+    scores = np.zeros((len(log_strengths), len(matchups[0][1])))
+    played = np.zeros(len(matchups[0][1]), dtype=bool)
+    for seats, choices in matchups:
         numbers = np.asarray(seats, dtype=np.intp)
         (chances,) = _chances(log_strengths, numbers[None])
         flow = choices.transpose(0, 2, 1).astype(np.float64) @ chances
@@ -335,11 +337,11 @@ def _errors(log_strengths: Floats, tables: Sequence[Counted], confidence: float)
     groups = int(played.sum())
     if groups < 2:
         return None
-    _, weight = _pair_sums(log_strengths, _stacked(tables))
+    _, weight = _pair_sums(log_strengths, _stacked(matchups))
     variance = groups / (groups - 1) * (_newton_step(scores, weight) ** 2).sum(axis=1)
     return np.asarray(student.ppf(0.5 + confidence / 2, groups - 1) * np.sqrt(variance))
 
 
 def _sets(players: int) -> NDArray[np.bool_]:
-    """(sets, players) which bots of a table are in each set."""
+    """(sets, players) which bots of a matchup are in each set."""
     return (np.arange(1 << players)[:, None] >> np.arange(players) & 1).astype(bool)

@@ -24,7 +24,7 @@ PRIOR_SQUARES = 0.5
 class Sprt:
     """H0: the bot's win share is the even share plus `low`; H1: it is the even share plus `high`.
 
-    With P bots at a table the even share is 1/P. If H0 is true, H1 is the verdict with a chance of about
+    With P bots per game the even share is 1/P. If H0 is true, H1 is the verdict with a chance of about
     `alpha` at most, and if H1 is true, H0 with `beta` at most.
     """
 
@@ -56,12 +56,12 @@ class Sprt:
         return log(self.beta / (1 - self.alpha)), log((1 - self.beta) / self.alpha)
 
     def shares(self, players: int) -> tuple[float, float]:
-        """The win shares under H0 and H1, at a table with so many bots."""
+        """The win shares under H0 and H1, with so many bots per game."""
         shares = 1 / players + self.low, 1 / players + self.high
         for share in shares:
             if not 0 <= share <= 1:
                 raise PickosimError(
-                    f"At a table of {players} the even share is {1 / players:.1%}, and no bot can win "
+                    f"With {players} players the even share is {1 / players:.1%}, and no bot can win "
                     f"{share:.1%} of the games: choose win shares nearer to it."
                 )
         return shares
