@@ -1,9 +1,9 @@
-"""The run folder: manifest, shards of finished chunks, tables; locked while a run writes to it.
+"""The run folder: manifest, shards of finished chunks, result tables; locked while a run writes to it.
 
-- RUN/manifest.json: what is played, by which rules and sources, and how it went
-- RUN/sums/: one file a finished chunk, all that is needed to go on after an interruption
-- RUN/games/: with --save-games, one Parquet file a chunk, one row a game and seat
-- RUN/*.parquet: the tables, once the run is finished
+- RUN/manifest.json: what is played, with which versions, and how it went
+- RUN/sums/: one file per finished chunk, all that is needed to resume after an interruption
+- RUN/games/: with --save-games, one Parquet file per chunk, one row per game and seat
+- RUN/*.parquet: the result tables, once the run is finished
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from filelock import FileLock, Timeout
 from pickosim.errors import PickosimError, suggest
 from pickosim.runs.sums import Sums, packed, unpacked
 
-FORMATS = ("csv", "json", "md")
-"""What tables can be exported to, beside Parquet."""
+FORMAT = 2
+"""Version of the layout of run folders: a folder of another version is refused."""
 
 Manifest = dict[str, Any]
 
@@ -42,7 +42,7 @@ class RunFolder:
 
     @contextmanager
     def begin(self, manifest: Manifest) -> Iterator[None]:
-        """Make the folder for a new run and hold it."""
+        """Make the folder for a new run and lock it."""
         if self.path.is_file():
             raise PickosimError(f"{self.path} is a file; choose a folder with --out.")
         if self._is_foreign():
@@ -63,7 +63,7 @@ class RunFolder:
 
     @contextmanager
     def reopen(self) -> Iterator[Manifest]:
-        """Hold the folder of a run that was begun before, and read its manifest."""
+        """Lock the folder of a run that was begun before, and read its manifest."""
         manifest = self.manifest()
         with self._locked():
             self._sums.mkdir(exist_ok=True)
@@ -86,7 +86,7 @@ class RunFolder:
             lock.release()
 
     def _is_foreign(self) -> bool:
-        """Whether there is something here that no run has left: then not even a lock is put there."""
+        """Whether the folder holds files that are not of a run: then not even a lock is put there."""
         try:
             names = {entry.name for entry in self.path.iterdir()}
         except FileNotFoundError:
@@ -99,7 +99,7 @@ class RunFolder:
         if self.manifest()["status"] == "finished":
             return f"{self.path} holds a finished run; choose a new folder with --out."
         return (
-            f"{self.path} holds a run that is not finished. To go on with it: "
+            f"{self.path} holds a run that is not finished. To resume it: "
             f"pickosim resume {shlex.quote(str(self.path))}. For a new one, choose another folder with --out."
         )
 
@@ -110,15 +110,21 @@ class RunFolder:
         try:
             manifest: Manifest = json.loads((self.path / "manifest.json").read_text("utf-8"))
             if not isinstance(manifest, dict) or not {"plan", "kind", "status"} <= set(manifest):
-                raise ValueError("it is not that of a run")
+                raise ValueError("it is not the manifest of a run")
         except FileNotFoundError as error:
             raise PickosimError(
-                f"{self.path} is no run folder: there is no {self.path / 'manifest.json'}"
+                f"{self.path} is not a run folder: there is no {self.path / 'manifest.json'}"
                 f"{_nearby(self.path)}"
             ) from error
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or error
             raise PickosimError(f"{self.path / 'manifest.json'} cannot be read: {why}.") from error
+        if manifest.get("format") != FORMAT:
+            raise PickosimError(
+                f"{self.path} was written by another version of pickosim "
+                f"({manifest.get('versions', {}).get('pickosim', 'unknown')}), whose run folders have "
+                "another layout. Read it with that version, or begin a new run."
+            )
         return manifest
 
     def write_manifest(self, manifest: Manifest) -> None:
@@ -128,14 +134,14 @@ class RunFolder:
 
     # ----------------------------------------------------------------------------------- the shards
 
-    def keep(self, run: str, chunk: str, sums: Sums, games_digest: str) -> None:
-        """Keep the sums of a finished chunk, and the digest of its file of games, if it has one."""
-        header = {"run": run, "chunk": chunk, "games": games_digest}
+    def keep(self, run: str, chunk: str, content: str, sums: Sums, games_digest: str) -> None:
+        """Keep the sums of a finished chunk, with digests of what it played and of its file of games."""
+        header = {"run": run, "chunk": chunk, "content": content, "games": games_digest}
         write_whole(self._sums / chunk, packed(sums, header))
 
-    def kept(self, run: str, chunk: str) -> Sums | None:
+    def kept(self, run: str, chunk: str, content: str) -> Sums | None:
         """The sums of a chunk that was finished before; None if it has to be played (again)."""
-        found = unpacked(self._sums / chunk, {"run": run, "chunk": chunk})
+        found = unpacked(self._sums / chunk, {"run": run, "chunk": chunk, "content": content})
         if found is None:
             return None
         sums, header = found
@@ -145,21 +151,19 @@ class RunFolder:
 
     # ----------------------------------------------------------------------------------- the tables
 
-    def write_tables(
-        self, tables: Mapping[str, pl.DataFrame], export: Sequence[str], exported: Collection[str]
+    def write_frames(
+        self, frames: Mapping[str, pl.DataFrame], export: Sequence[str], exported: Collection[str]
     ) -> None:
-        """Write every table as Parquet, and those to be exported in the other formats asked for."""
-        for name, table in tables.items():
-            table.write_parquet(self.path / f"{name}.parquet")
+        """Write every frame as Parquet, and those in `exported` in the other formats asked for."""
+        for name, frame in frames.items():
+            frame.write_parquet(self.path / f"{name}.parquet")
             for kind in export if name in exported else ():
-                (self.path / f"{name}.{kind}").write_text(written(table, kind), encoding="utf-8")
+                (self.path / f"{name}.{kind}").write_text(written(frame, kind), encoding="utf-8")
 
-    def table(self, name: str) -> pl.DataFrame:
-        """A table of a finished run."""
+    def frame(self, name: str) -> pl.DataFrame:
+        """A result table of a finished run."""
         path = self.path / f"{name}.parquet"
-        again = (
-            f"To make it anew from what was played: pickosim resume {shlex.quote(str(self.path))}"
-        )
+        again = f"To rebuild it from what was played: pickosim resume {shlex.quote(str(self.path))}"
         if not path.exists():
             raise PickosimError(f"The run {self.path} has no table {name}. {again}")
         try:
@@ -174,7 +178,7 @@ class RunFolder:
 
 
 def new_folder(kind: str, base: Path = Path("runs")) -> Path:
-    """A folder for a run that was given none, named after the time."""
+    """A new folder name for a run, from its kind and the time."""
     stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
     path, number = base / f"{kind}-{stamp}", 1
     while path.exists():
@@ -183,23 +187,12 @@ def new_folder(kind: str, base: Path = Path("runs")) -> Path:
     return path
 
 
-def export_formats(text: str | None) -> list[str]:
-    """The formats of a list like csv,json,md."""
-    formats = [word.strip() for word in text.split(",")] if text else []
-    for word in formats:
-        if word not in FORMATS:
-            raise PickosimError(
-                f'Tables are exported to {", ".join(FORMATS)}, not to "{word}"{suggest(word, FORMATS) or "."}'
-            )
-    return formats
-
-
-def written(table: pl.DataFrame, kind: str) -> str:
-    """A table as text."""
+def written(frame: pl.DataFrame, kind: str) -> str:
+    """A frame as text."""
     if kind == "csv":
-        return table.write_csv()
+        return frame.write_csv()
     if kind == "json":
-        return json.dumps(records(table), indent=2, ensure_ascii=False) + "\n"
+        return json.dumps(records(frame), indent=2, ensure_ascii=False) + "\n"
     with pl.Config(
         tbl_formatting="MARKDOWN",
         tbl_hide_column_data_types=True,
@@ -209,19 +202,19 @@ def written(table: pl.DataFrame, kind: str) -> str:
         fmt_str_lengths=10_000,
         tbl_width_chars=-1,
     ):
-        return f"{table}\n"
+        return f"{frame}\n"
 
 
-def records(table: pl.DataFrame) -> list[dict[str, Any]]:
-    """The rows of a table as JSON can say them: what is infinite or no number is null there."""
-    floats = [name for name, kind in table.schema.items() if kind.is_float()]
-    return table.with_columns(
+def records(frame: pl.DataFrame) -> list[dict[str, Any]]:
+    """The rows of a frame for JSON: infinite numbers and NaN become null."""
+    floats = [name for name, kind in frame.schema.items() if kind.is_float()]
+    return frame.with_columns(
         pl.when(pl.col(name).is_finite()).then(pl.col(name)) for name in floats
     ).to_dicts()
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that it is there whole or not at all, whenever the process is stopped."""
+    """Write a file whole or not at all, whenever the process is stopped."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         beside.write_bytes(content)
@@ -240,7 +233,7 @@ def file_digest(path: Path) -> str:
 
 
 def _nearby(path: Path) -> str:
-    """Run folders beside the one that is none."""
+    """Run folders beside one that is not."""
     try:
         names = sorted(entry.parent.name for entry in path.parent.glob("*/manifest.json"))
     except OSError:

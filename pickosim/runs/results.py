@@ -11,27 +11,33 @@ import polars as pl
 
 from pickosim.errors import PickosimError
 from pickosim.runs.folder import RunFolder
-from pickosim.runs.run import Outcome
 
 
 @dataclass(frozen=True)
 class Results:
     """What a run ended in: frames by name, and how they came about.
 
-    Every frame is an attribute too, as `results.standings`; `manifest` names seed, rules and versions,
-    and its `result` the games played, the unfinished ones, and remarks.
+    Every frame is an attribute too, e.g. `results.standings`; `manifest` names seed, rules and versions,
+    and its `result` the games played, the unfinished ones, the headline and remarks.
     """
 
-    tables: Mapping[str, pl.DataFrame]
+    frames: Mapping[str, pl.DataFrame]
     manifest: Mapping[str, Any]
     folder: Path | None = None
 
     def __getattr__(self, name: str) -> pl.DataFrame:
-        tables = self.__dict__.get("tables", {})
-        if name in tables:
-            frame: pl.DataFrame = tables[name]
+        frames = self.__dict__.get("frames", {})
+        if name in frames:
+            frame: pl.DataFrame = frames[name]
             return frame
-        raise AttributeError(f"this run has no table {name!r}; it has {', '.join(tables)}")
+        raise AttributeError(f"this run has no table {name!r}; it has {', '.join(frames)}")
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.frames]
+
+    def __repr__(self) -> str:
+        kind = self.manifest["kind"]
+        return f"<{kind}: {self.games:,} games; tables {', '.join(self.frames)}>"
 
     @property
     def games(self) -> int:
@@ -44,6 +50,11 @@ class Results:
         return int(self.manifest["result"]["unfinished"])
 
     @property
+    def headline(self) -> str:
+        """The answer in short."""
+        return str(self.manifest["result"]["headline"])
+
+    @property
     def remarks(self) -> list[str]:
         """What to keep in mind when reading the tables."""
         return list(self.manifest["result"]["remarks"])
@@ -54,11 +65,7 @@ def load_results(folder: str | Path) -> Results:
     path = Path(folder)
     manifest = RunFolder(path).manifest()
     if manifest["status"] != "finished":
-        raise PickosimError(f"{path} is not finished; to go on: pickosim resume {path}")
-    names = manifest["tables"]
-    return Results({name: RunFolder(path).table(name) for name in names}, manifest, path)
-
-
-def results_of(outcome: Outcome, folder: RunFolder | None) -> Results:
-    """What a run ended in, as notebooks get it."""
-    return Results(outcome.tables, outcome.manifest, None if folder is None else folder.path)
+        raise PickosimError(f"{path} is not finished. To resume it: pickosim resume {path}")
+    return Results(
+        {name: RunFolder(path).frame(name) for name in manifest["tables"]}, manifest, path
+    )

@@ -1,19 +1,17 @@
-"""The run: chunks of a study played by workers, added up, and kept in a run folder as they finish.
+"""The run: tasks of a study played by workers, added up, and kept in a run folder as they finish.
 
-A study says in stages what is to be played next, given the sums so far; so it can stop when it knows
-enough. A stage begins only when the one before is complete: what is decided between them depends
-neither on the number of workers nor on their timing.
+A study says in stages what is played next, given the sums so far; so it can stop when it knows enough. A stage begins
+only when the one before is complete: what is decided between them depends neither on the number of workers nor on
+their timing.
 """
 
 from __future__ import annotations
 
 import shlex
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from json import dumps
@@ -21,39 +19,48 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import polars as pl
-from joblib import Parallel, delayed, parallel_config
-from joblib.externals.loky import process_executor
-from joblib.externals.loky.process_executor import BrokenProcessPool
 
-from pickosim.errors import PickosimError, StrategyError
-from pickosim.rules import RULES_VERSION
-from pickosim.runs.folder import Manifest, RunFolder
+from pickosim.errors import PickosimError
+from pickosim.runs.folder import FORMAT, Manifest, RunFolder
+from pickosim.runs.progress import Progress
 from pickosim.runs.provenance import machine, peak_megabytes, versions
+from pickosim.runs.results import Results
 from pickosim.runs.sums import Sums, add
+from pickosim.runs.workers import BrokenProcessPool, Pool, Workers, allow_growth, delayed
 
-Tables = dict[str, pl.DataFrame]
+Frames = dict[str, pl.DataFrame]
 
-MOST_GROWTH = 4 * 10**9
-"""Bytes that a worker may grow by between two chunks."""
+SMALL_STAGE = 20_000
+"""A stage of up to this many games begins in this process: it may be over before workers have started."""
+
+WORKER_START = 2.0
+"""Seconds: what is left of a small stage is handed to workers if it would take longer than this."""
+
+
+MOST_WARMED = 50
+"""Parts of a study of which a little is played before workers start; bots differ from part to part."""
 
 
 class Task(Protocol):
-    """A chunk of a study: sent to a worker, and its sums are sent back."""
+    """Part of a study: sent to a worker, which sends back its sums."""
 
     @property
     def name(self) -> str:
-        """Its name within the run, good as a file name."""
+        """Its name within the run, usable as a file name."""
 
     @property
     def part(self) -> int:
-        """The part of the study whose sums these are."""
+        """The part of the study that its sums belong to."""
 
     @property
     def games(self) -> int:
         """How many games it plays."""
 
+    def warm_up(self) -> None:
+        """Play a little of it, so that whatever has to be compiled is ready before workers start."""
+
     def play(self, games: Path | None) -> tuple[Sums, str]:
-        """Play it; its games are written to that folder, if any: then with their file's digest."""
+        """Play it; with a folder for games, write them there and return the digest of their file."""
 
 
 class Study(Protocol):
@@ -61,132 +68,60 @@ class Study(Protocol):
 
     @property
     def kind(self) -> str:
-        """What kind of study it is, as `tournament`."""
+        """The kind of study, e.g. tournament."""
+
+    @property
+    def title(self) -> str:
+        """What is played, in a line."""
 
     @property
     def plan(self) -> dict[str, Any]:
-        """All that the result depends on, as JSON: `resume` makes the study anew from it."""
+        """All that the result depends on, as JSON: `resume` makes the study again from it."""
 
     @property
     def parts(self) -> int:
-        """How many parts are added up, each for itself."""
+        """How many parts are added up separately."""
+
+    @property
+    def saves_games(self) -> bool:
+        """Whether every game is kept as a row."""
 
     def stage(self, number: int, sums: Sequence[Sums]) -> Sequence[Task]:
-        """What is played in that stage; nothing if all is known."""
+        """The tasks of that stage; none if the study is complete."""
 
-    def tables(self, sums: Sequence[Sums]) -> Tables:
-        """The results."""
+    def frames(self, sums: Sequence[Sums]) -> Frames:
+        """The result tables."""
 
-    def news(self, sums: Sequence[Sums]) -> str:
-        """A word on how it stands, while it is played."""
+    def status(self, sums: Sequence[Sums]) -> str:
+        """One-line status while it is played."""
 
-    def summary(self, sums: Sequence[Sums], tables: Tables) -> dict[str, Any]:
-        """What the tables do not say: at least `games`, `unfinished` and `remarks`, as JSON."""
-
-
-@dataclass(frozen=True)
-class Workers:
-    """Who plays: processes of this machine, or the workers of a Dask cluster."""
-
-    number: int = 1
-    scheduler: str | None = None
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.number, int) or self.number < 1:
-            raise PickosimError(f"Workers are a whole number from 1 on, not {self.number!r}.")
-
-    @contextmanager
-    def hired(self) -> Iterator[Parallel]:
-        """Workers that send results back in the order in which they finish them."""
-        with (
-            self._backend(),
-            Parallel(n_jobs=self.number, return_as="generator_unordered", batch_size=1) as pool,
-        ):
-            if self.scheduler is None and self.number > 1:
-                with _deaf_to_ctrl_c():
-                    list(pool([delayed(int)()]))  # this starts them
-            yield pool
-
-    @contextmanager
-    def _backend(self) -> Iterator[None]:
-        if self.scheduler is None:
-            yield
-            return
-        try:
-            from distributed import Client
-        except ImportError as error:
-            raise PickosimError(
-                "The Dask backend needs more packages: pip install 'pickosim[dask]'."
-            ) from error
-        try:
-            client = Client(self.scheduler, timeout="10s")  # type: ignore[no-untyped-call]
-        except (OSError, ValueError) as error:
-            raise PickosimError(
-                f"No Dask scheduler answers at {self.scheduler}: {error}".rstrip(".") + "."
-            ) from error
-        with client, parallel_config(backend="dask", client=client):
-            yield
-
-
-@contextmanager
-def _deaf_to_ctrl_c() -> Iterator[None]:
-    """Processes started meanwhile never hear of Ctrl-C: this one alone does, and ends them in order."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    ours = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, ours)
-
-
-@dataclass
-class Progress:
-    """Told of everything that a person may want to see while a run goes on."""
-
-    begin: Callable[[int], object] = lambda games: None
-    """How many games the stage under way adds."""
-    found: Callable[[int], object] = lambda games: None
-    """Games that had been played before."""
-    played: Callable[[int, Sequence[Sums]], object] = lambda games, sums: None
-    """Games just played, and the sums with them."""
+    def summary(self, sums: Sequence[Sums], frames: Frames) -> dict[str, Any]:
+        """What the tables do not say, as JSON: at least `games`, `unfinished`, `headline` and `remarks`."""
 
 
 @dataclass
 class RunStoppedError(PickosimError):
-    """A run that could not go on: what is finished is kept, and a command goes on with it."""
+    """A run that stopped early: finished tasks are kept, and a command resumes it."""
 
     why: str
     folder: Path | None = None
     exit_code: int = 1
 
     def __str__(self) -> str:
-        if self.folder is None:
-            return self.why
-        return f"{self.why}\n{how_to_resume(self.folder)}"
+        return self.why if self.folder is None else f"{self.why}\n{resume_hint(self.folder)}"
 
 
-def how_to_resume(folder: Path) -> str:
-    """The command that goes on with a run."""
-    return f"All finished chunks are kept. To go on: pickosim resume {shlex.quote(str(folder))}"
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a run came to."""
-
-    sums: list[Sums]
-    tables: Tables
-    manifest: Manifest = field(repr=False)
+def resume_hint(folder: Path) -> str:
+    """The command that resumes a run."""
+    return f"All finished chunks are kept. To resume: pickosim resume {shlex.quote(str(folder))}"
 
 
 def plan_digest(study: Study) -> str:
-    """What marks a shard as one of this very run."""
+    """Marks a shard as one of this run."""
     return sha256(dumps([study.kind, study.plan], sort_keys=True).encode()).hexdigest()[:32]
 
 
-def start(
+def run(
     study: Study,
     folder: RunFolder | None = None,
     workers: Workers | None = None,
@@ -195,19 +130,20 @@ def start(
     command: str = "",
     export: Sequence[str] = (),
     notes: Mapping[str, Any] | None = None,
-) -> Outcome:
+) -> Results:
     """Play a study from its beginning; in a folder, if there is one.
 
-    `notes` are entered in the manifest; their `report` names the tables to export, if not all.
+    `notes` are added to the manifest; their `report` names the tables to export, if not all.
     """
     manifest: Manifest = {
+        "format": FORMAT,
         "status": "running",
         "kind": study.kind,
+        "title": study.title,
         "command": command,
         "run": plan_digest(study),
         "plan": study.plan,
-        "rules_version": RULES_VERSION,
-        "versions": {**versions(), "polars": pl.__version__},
+        "versions": versions(),
         **machine(),
         "directory": str(Path.cwd()),
         "started": _now(),
@@ -217,126 +153,177 @@ def start(
         **(notes or {}),
     }
     if folder is None:
-        if study.plan.get("save_games"):
-            raise PickosimError("Games are saved in a run folder; name one.")
-        return _carry_on(study, None, manifest, workers or Workers(), progress or Progress())
+        if study.saves_games:
+            raise PickosimError("Games are saved in a run folder: name one with out.")
+        return _execute(study, None, manifest, workers, progress)
     with folder.begin(manifest):
-        return _carry_on(study, folder, manifest, workers or Workers(), progress or Progress())
+        return _execute(study, folder, manifest, workers, progress)
 
 
-def go_on(
+def resume(
     study: Study,
     folder: RunFolder,
     manifest: Manifest,
     workers: Workers | None = None,
     progress: Progress | None = None,
-) -> Outcome:
-    """Go on with a study whose folder is held."""
-    return _carry_on(study, folder, manifest, workers or Workers(), progress or Progress())
+) -> Results:
+    """Resume a study whose folder is locked; the results are identical to those of an uninterrupted run."""
+    return _execute(study, folder, manifest, workers, progress)
 
 
-def _carry_on(
+def _execute(
     study: Study,
     folder: RunFolder | None,
     manifest: Manifest,
-    workers: Workers,
-    progress: Progress,
-) -> Outcome:
-    began, before = time.monotonic(), manifest["seconds"]
-    stopwatch = {"games": manifest["games_played"]}
-
-    def note(status: str) -> None:
-        seconds = before + time.monotonic() - began
-        manifest["status"] = status
-        manifest["workers"] = workers.scheduler or workers.number
-        manifest["seconds"] = round(seconds, 3)
-        manifest["games_played"] = stopwatch["games"]
-        manifest["games_per_second"] = round(stopwatch["games"] / max(seconds, 1e-9))
-        manifest["peak_megabytes"] = peak_megabytes()
-        if status == "finished":
-            manifest["finished"] = _now()
-        if folder is not None:
-            folder.write_manifest(manifest)
-
+    workers: Workers | None,
+    progress: Progress | None,
+) -> Results:
+    players = _Player(study, folder, manifest, workers or Workers(), progress or Progress())
     try:
-        sums = _play_stages(study, folder, manifest["run"], workers, progress, stopwatch)
-        tables = study.tables(sums)
-        manifest["tables"] = list(tables)
-        manifest["result"] = study.summary(sums, tables)
+        sums = players.play_stages()
+        frames = study.frames(sums)
+        manifest["tables"] = list(frames)
+        manifest["result"] = study.summary(sums, frames)
         if folder is not None:
-            folder.write_tables(tables, manifest["export"], manifest.get("report") or tables)
-        note("finished")
-        return Outcome(sums, tables, manifest)
+            folder.write_frames(frames, manifest["export"], manifest.get("report") or frames)
+        players.note("finished")
+        return Results(frames, manifest, None if folder is None else folder.path)
     except BaseException as error:
-        with suppress(OSError):  # which may be the very thing that stopped the run
-            note("stopped")
+        with suppress(OSError):  # which may be what stopped the run
+            players.note("stopped")
         stopped = _explained(error, folder)
         if stopped is None:
             raise
         raise stopped from error
 
 
-def _play_stages(
-    study: Study,
-    folder: RunFolder | None,
-    run: str,
-    workers: Workers,
-    progress: Progress,
-    stopwatch: dict[str, int],
-) -> list[Sums]:
-    sums: list[Sums] = [{} for _ in range(study.parts)]
-    number = 0
-    games = None
-    if folder is not None and study.plan.get("save_games"):
-        games = folder.games
-        games.mkdir(exist_ok=True)
-    with workers.hired() as pool:
-        while tasks := study.stage(number, sums):
-            progress.begin(sum(task.games for task in tasks))
-            left = []
-            for task in tasks:
-                kept = folder.kept(run, task.name) if folder is not None else None
-                if kept is None:
-                    left.append(task)
-                else:
-                    sums[task.part] = add(sums[task.part], kept)
-                    progress.found(task.games)
-            for task, (found, digest) in _played(pool, left, games):
-                if folder is not None:
-                    folder.keep(run, task.name, found, digest)
-                sums[task.part] = add(sums[task.part], found)
-                stopwatch["games"] += task.games
-                progress.played(task.games, sums)
-            number += 1
-    return sums
+class _Player:
+    """One run under way: what is played, by whom, and since when."""
+
+    def __init__(
+        self,
+        study: Study,
+        folder: RunFolder | None,
+        manifest: Manifest,
+        workers: Workers,
+        progress: Progress,
+    ) -> None:
+        self.study = study
+        self.folder = folder
+        self.manifest = manifest
+        self.workers = workers
+        self.progress = progress
+        self.began = time.monotonic() - manifest["seconds"]
+        self.sums: list[Sums] = [{} for _ in range(study.parts)]
+        self.games: Path | None = None
+        if folder is not None and study.saves_games:
+            self.games = folder.games
+            self.games.mkdir(exist_ok=True)
+
+    def note(self, status: str) -> None:
+        """Write to the manifest how far the run has come."""
+        manifest, seconds = self.manifest, time.monotonic() - self.began
+        manifest["status"] = status
+        manifest["workers"] = self.workers.scheduler or self.workers.number
+        manifest["seconds"] = round(seconds, 3)
+        manifest["games_per_second"] = round(manifest["games_played"] / max(seconds, 1e-9))
+        manifest["peak_megabytes"] = peak_megabytes()
+        if status == "finished":
+            manifest["finished"] = _now()
+        if self.folder is not None:
+            self.folder.write_manifest(manifest)
+
+    def play_stages(self) -> list[Sums]:
+        """Play stage after stage; the sums by part."""
+        number = 0
+        with ExitStack() as stack:
+            pool: Pool | None = None
+            while tasks := self.study.stage(number, self.sums):
+                self.progress.begin(sum(task.games for task in tasks))
+                left: Sequence[Task] = [task for task in tasks if not self._was_kept(task)]
+                if pool is None:
+                    left = self._play_here(left)
+                if left:
+                    pool = pool or stack.enter_context(self._warm_pool(left))
+                    for task, sums, digest in _play_all(pool, left, self.games):
+                        self._add(task, sums, digest)
+                number += 1
+        return self.sums
+
+    @contextmanager
+    def _warm_pool(self, tasks: Sequence[Task]) -> Iterator[Pool]:
+        """A pool of workers, started when all kernels are compiled: otherwise each of them would compile."""
+        if self.workers.are_local:
+            for task in list({task.part: task for task in tasks}.values())[:MOST_WARMED]:
+                task.warm_up()
+        with self.workers.pool() as pool:
+            yield pool
+
+    def _play_here(self, tasks: Sequence[Task]) -> Sequence[Task]:
+        """Play in this process what is over before workers would have started; returns what is left."""
+        one_process = self.workers.number == 1
+        if not self.workers.are_local or (
+            not one_process and sum(task.games for task in tasks) > SMALL_STAGE
+        ):
+            return tasks
+        began, played = time.monotonic(), 0
+        for number, task in enumerate(tasks):
+            left = sum(other.games for other in tasks[number:])
+            if played and not one_process:
+                rate = played / max(time.monotonic() - began, 1e-9)
+                if left / rate > WORKER_START:
+                    return tasks[number:]
+            self._add(task, *task.play(self.games))
+            played += task.games
+        return []
+
+    def _was_kept(self, task: Task) -> bool:
+        """Whether a task was finished before; then its sums are added."""
+        if self.folder is None:
+            return False
+        kept = self.folder.kept(self.manifest["run"], task.name, _task_digest(task))
+        if kept is None:
+            return False
+        self.sums[task.part] = add(self.sums[task.part], kept)
+        self.progress.found(task.games)
+        return True
+
+    def _add(self, task: Task, sums: Sums, digest: str) -> None:
+        if self.folder is not None:
+            run, content = self.manifest["run"], _task_digest(task)
+            self.folder.keep(run, task.name, content, sums, digest)
+        self.sums[task.part] = add(self.sums[task.part], sums)
+        self.manifest["games_played"] += task.games
+        self.progress.played(task.games, lambda: self.study.status(self.sums))
 
 
-def _played(
-    pool: Parallel, tasks: Sequence[Task], games: Path | None
-) -> Iterable[tuple[Task, tuple[Sums, str]]]:
+def _task_digest(task: Task) -> str:
+    """What a task plays, down to its rules: a shard counts only for exactly that."""
+    return sha256(repr(task).encode()).hexdigest()[:16]
+
+
+def _play_all(
+    pool: Pool, tasks: Sequence[Task], games: Path | None
+) -> Iterator[tuple[Task, Sums, str]]:
     by_name = {task.name: task for task in tasks}
-    for name, result in pool(delayed(_play)(task, games) for task in tasks):
-        yield by_name[name], result
+    for name, (sums, digest) in pool(delayed(_play)(task, games) for task in tasks):
+        yield by_name[name], sums, digest
 
 
 def _play(task: Task, games: Path | None) -> tuple[str, tuple[Sums, str]]:
-    # A worker grows by the solver's caches, which are bounded. loky takes that for a leak: it would end the
-    # worker with a warning, and start another one with empty caches.
-    process_executor._MAX_MEMORY_LEAK_SIZE = MOST_GROWTH
+    allow_growth()
     return task.name, task.play(games)
 
 
 def _explained(error: BaseException, folder: RunFolder | None) -> RunStoppedError | None:
-    """What stopped a run, for a person; None for a mistake of ours, which keeps its traceback."""
+    """What stopped a run, in a sentence; None for a defect of this program, which keeps its traceback."""
     path = folder.path if folder is not None else None
     match error:
         case KeyboardInterrupt():
             return RunStoppedError("Interrupted.", path, 130)
-        case StrategyError():
-            mended = "A mended bot is another bot, and begins a run of its own."
-            return RunStoppedError(f"{error}" if path is None else f"{error}\n{mended}", path, 2)
         case PickosimError():
-            return RunStoppedError(str(error), path, 2)
+            advice = f"\n{error.advice}" if error.advice and path is not None else ""
+            return RunStoppedError(f"{error}{advice}", path, 2)
         case BrokenProcessPool():
             return RunStoppedError("A worker process died (killed, or out of memory).", path)
         case OSError(strerror=str(strerror)):

@@ -20,7 +20,7 @@ Sums = dict[str, NDArray[np.int64]]
 
 
 def add(total: Sums, more: Mapping[str, NDArray[np.int64]]) -> Sums:
-    """Both together; an array that is shorter (a histogram that ends earlier) is filled up with 0."""
+    """Both added; an array that is shorter (a histogram that ends earlier) is padded with 0."""
     return {
         name: _added(total.get(name), more.get(name)) for name in dict.fromkeys([*total, *more])
     }
@@ -41,7 +41,7 @@ def _added(a: NDArray[np.int64] | None, b: NDArray[np.int64] | None) -> NDArray[
 
 
 def packed(sums: Sums, header: Mapping[str, Any]) -> bytes:
-    """A shard: one line that says what it is and how it must add up, then the arrays."""
+    """A shard: one line of JSON with its header and checksum, then the arrays."""
     buffer = BytesIO()
     np.savez_compressed(buffer, allow_pickle=False, **sums)  # histograms are mostly zeros
     body = buffer.getvalue()
@@ -50,7 +50,7 @@ def packed(sums: Sums, header: Mapping[str, Any]) -> bytes:
 
 
 def unpacked(path: Path, header: Mapping[str, Any]) -> tuple[Sums, dict[str, Any]] | None:
-    """The sums of a shard and its whole header, or None if it is not there, damaged, or another run's."""
+    """The sums of a shard and its header, or None if it is missing, damaged, or of another run."""
     try:
         line, _, body = path.read_bytes().partition(b"\n")
         said = json.loads(line)
