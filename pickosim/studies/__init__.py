@@ -1,8 +1,9 @@
-"""Studies: tournaments, comparisons of rules, balance of specialists; from sums to tables to findings.
+"""Studies: tournaments, comparisons of rules, balance of specialists; from options to games to sums to results.
 
-In reading order: `schedule`, `chunk_size`, `table_rows` and `sentences` (parts of tables and findings);
-`tournament_sums`, `tournament_tables`, `tournament`;
-`measures`, `variants`, `compare_tables`, `compare_findings`, `compare`; `balance_sums`,
-`suggest_balance`, `balance_tables`, `balance_findings`, `balance`; `kinds` (all of them by name),
-`experiments` (as files), `warm`.
+In reading order. What can be asked: `schedule`, `measures`, `variants` (of rules), `options`, `tournament_options`,
+`compare_options`, `balance_options`, `kinds`, `study`. What is played: `arms` (the same dice played in several ways),
+`holders` (of specialists), `sentences`. The studies, each as sums, results and the study itself:
+`tournament_sums`, `tournament_results`, `tournament`; `compare_sums`, `compare_results`, `compare_findings`, `compare`;
+`balance_sums`, `balance_search`, `balance_results`, `balance_findings`, `balance`. Then `experiments` (studies as files)
+and `warm` (kernels made ready).
 """

@@ -1,47 +1,52 @@
-"""The balance: what each specialist is seen to do, is worth, and is missed for, at several levels of play.
+"""The balance: what each specialist is worth, is seen to do, and changes by its absence.
 
-Three views, from the same games but never mixed up. *Seen*: ordinary games. *Worth*: a seat starts with
-the specialist, against nobody having it; all seats in turn, same dice. *Absence*: the game without it,
-against the game as given, same dice. A level of play is a bot that takes all seats.
+Three views, from the same games but never mixed up. *Worth*: a seat starts with the specialist, against nobody having
+it; all seats in turn, same dice. *Seen*: ordinary games. *Absence*: the game without it, against the game as given, same
+dice. A level of play is a bot that takes all seats.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from math import ceil
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from pydantic.dataclasses import dataclass
 
-from pickosim.bots.digest import engine_digest
-from pickosim.bots.entrants import Entrant, check_sources, enter
-from pickosim.errors import PickosimError, RulesError, suggest
-from pickosim.games.match import seat
+from pickosim.amounts import parse_count, parse_share
+from pickosim.bots.entrants import Entrant, make_entrants
+from pickosim.errors import PickosimError, RulesError
+from pickosim.games.match import make_match
 from pickosim.rules import SPECIALISTS, RuleSet
-from pickosim.runs.run import Tables
-from pickosim.runs.sums import Sums, add
+from pickosim.runs.sums import Sums
 from pickosim.stats.moments import stratified_mean
-from pickosim.studies.balance_findings import findings, remarks_of
-from pickosim.studies.balance_sums import (
-    Case,
-    distinct_rules,
-    nowhere,
-    number_sums,
-    on_tile,
-    starting_with,
-    taker_sums,
-    view_sums,
+from pickosim.studies.arms import (
+    LARGEST_CHUNK,
+    NO_PILOT,
+    SMALLEST_CHUNK,
+    Chunk,
+    Job,
+    chunks_of,
+    seconds_per_game,
 )
-from pickosim.studies.balance_tables import (
+from pickosim.studies.balance_findings import findings, remarks_of
+from pickosim.studies.balance_options import (
+    DEFAULT_CAP,
+    DEFAULT_GAMES,
+    BalanceOptions,
+    specialist_list,
+)
+from pickosim.studies.balance_results import (
     FIRST_TAKER,
+    FRAMES,
+    MAIN_FRAME,
     STARTER,
     Varied,
     Weighed,
     absence_rows,
-    frame,
     gain_moments,
     seen_rows,
     sensitivity_rows,
@@ -49,16 +54,25 @@ from pickosim.studies.balance_tables import (
     worth_by_seat_rows,
     worth_rows,
 )
-from pickosim.studies.chunk_size import (
-    LARGEST_CHUNK,
-    NO_PILOT,
-    SMALLEST_CHUNK,
-    pieces,
-    seconds_a_game,
+from pickosim.studies.balance_search import Guess, Knob, changed, finalists, shrunk, taker_gains
+from pickosim.studies.balance_sums import (
+    Case,
+    NumberJob,
+    TakerJob,
+    ViewJob,
+    on_tile,
+    starter_arms,
 )
-from pickosim.studies.schedule import blocks_for, chunks, lane, looks
+from pickosim.studies.schedule import blocks_for, looks, player_counts
 from pickosim.studies.sentences import about_few_blocks
-from pickosim.studies.suggest_balance import Guess, Knob, changed, finalists, shrunk, taker_gains
+from pickosim.studies.study import (
+    Frames,
+    StudyBase,
+    about_unfinished,
+    bot_list,
+    study_function,
+)
+from pickosim.studies.variants import GivenRules, StoredRules, read_rules
 
 WORTH, TAKERS, NUMBERS = "worth", "takers", "numbers"
 """What a part of the run is for: the three views; first takers by starting tile and number; starters by
@@ -71,10 +85,10 @@ LONG_CHUNK = 20.0
 """Seconds that a worker needs for a chunk of the views: longer than a tournament's, for the larger batch."""
 
 FIRST_LOOK = 8000
-"""Blocks before it is first asked whether to stop; and a look is worth taking half as many blocks later."""
+"""Blocks before the first check whether to stop; a further one is worth taking half as many blocks later."""
 
 SIDE_SHARE = 4
-"""One block in so many is played again for each starting tile and number."""
+"""One block in this many is played again for each starting tile and number."""
 
 NUMBER_OPTIONS: dict[str, tuple[str, tuple[object, ...]]] = {
     "raven": ("bratworms", (0, 3, 5, 7, 9, 12)),
@@ -92,8 +106,51 @@ NUMBER_OPTIONS: dict[str, tuple[str, tuple[object, ...]]] = {
 """Numbers of the rules that are about one specialist, and the values that they are tried at."""
 
 
-@dataclass(frozen=True)
-class Part:
+def plan(options: BalanceOptions) -> Balance:
+    """The balance that these options ask for; whatever cannot be played is refused."""
+    given, rules = read_rules(options.rules, options.set)
+    entrants = tuple(make_entrants(bot_list(options.bots)))
+    if not entrants:
+        raise PickosimError("A level of play is a bot; name one at least.")
+    if len({entrant.spec for entrant in entrants}) < len(entrants):
+        raise PickosimError("A level of play is named twice; each bot takes all seats anyway.")
+    games = options.games or (DEFAULT_GAMES if options.precision is None else DEFAULT_CAP)
+    study = Balance(
+        rules=rules,
+        given_rules=given,
+        entrants=entrants,
+        players=tuple(player_counts(options.players)),
+        specialists=_chosen(rules, options.specialists),
+        games=parse_count(games),
+        seed=options.seed,
+        precision=None
+        if options.precision is None
+        else parse_share(options.precision, "A precision"),
+        sensitivity=options.sensitivity,
+        suggest=options.suggest,
+        chunk=(),
+    )
+    study.check()
+    return study.cut(options.workers, options.chunk)
+
+
+def _chosen(rules: RuleSet, wanted: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The specialists asked for, or all of the rules; in the order of the rules page."""
+    if wanted is not None:
+        names = specialist_list(wanted)
+        return tuple(name for name in SPECIALISTS if name in names)
+    if not rules.specialists:
+        raise PickosimError(
+            f"The rules {rules.name} have no specialists; take --rules extrawurm, or name with "
+            "--specialists those to weigh all the same."
+        )
+    return tuple(rules.specialists)
+
+
+balance = study_function(BalanceOptions, plan)
+
+
+class Part(NamedTuple):
     """A part of the run: what it is for, which level of play (by number), how many players, who is weighed."""
 
     view: str
@@ -103,121 +160,36 @@ class Part:
 
 
 @dataclass(frozen=True)
-class BalanceChunk:
-    """Some blocks of one part, under all rules that are compared in it."""
-
-    part: int
-    of: Part
-    entrant: Entrant
-    rules: RuleSet
-    seed: int
-    blocks: range
-    cases: tuple[Case, ...] = ()
-    variants: tuple[RuleSet, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """Its part and blocks."""
-        return f"{self.part:06d}-{self.blocks.start:012d}-{self.blocks.stop:012d}"
-
-    @property
-    def games(self) -> int:
-        """One a block and way to begin."""
-        given = self.of.specialist in self.rules.specialists
-        each = {
-            WORTH: self.of.players + 1 + given,
-            NUMBERS: len(self.variants) * (self.of.players + 2),
-        }
-        return len(self.blocks) * (each.get(self.of.view) or len(distinct_rules(self.cases)))
-
-    def play(self, games: Path | None) -> tuple[Sums, str]:
-        """The sums of its blocks."""
-        # A worker may be on another machine, or have started before an edit.
-        check_sources([self.entrant])
-        sums: Sums = {}
-        # Of nobody, of each seat, and as given.
-        in_hand = self.of.players + 2
-        for piece in pieces(self.blocks, [self.rules], self.of.players, in_hand):
-            sums = add(sums, self._piece(lane(self.part) + piece.start, len(piece)))
-        return sums, ""
-
-    def _piece(self, first: int, blocks: int) -> Sums:
-        who = (self.entrant.spec, self.of.players, self.seed, first, blocks)
-        if self.of.view == WORTH:
-            return view_sums(self.rules, self.of.specialist, *who)
-        if self.of.view == NUMBERS:
-            return number_sums(self.variants, self.of.specialist, *who)
-        return taker_sums(self.cases, *who)
-
-
-@dataclass(frozen=True)
-class Balance:
-    """Which specialists, at which levels and tables, how long, with which dice."""
+class Balance(StudyBase):
+    """Which specialists, at which levels and with how many players, how long, with which dice."""
 
     kind: ClassVar[str] = "balance"
+    sources: ClassVar[tuple[str, ...]] = ("studies.balance_sums", "studies.balance_search")
+    frame_types: ClassVar = FRAMES
+    main_frame: ClassVar[str] = MAIN_FRAME
 
-    rules: RuleSet
+    rules: StoredRules
+    given_rules: GivenRules
     entrants: tuple[Entrant, ...]
     players: tuple[int, ...]
     specialists: tuple[str, ...]
     games: int
-    seed: int = 0
-    precision: float | None = None
-    sensitivity: bool = False
-    suggest: bool = False
-    chunk: tuple[int, ...] = ()
-    """Blocks of a chunk, level by level: bots differ in speed."""
-    given_rules: Mapping[str, Any] | None = None
+    seed: int
+    precision: float | None
+    sensitivity: bool
+    suggest: bool
+    chunk: tuple[int, ...]
+    """Blocks per chunk, level by level: bots differ in speed."""
 
-    @classmethod
-    def planned(
-        cls,
-        rules: RuleSet,
-        bots: Sequence[str],
-        players: Sequence[int],
-        games: int,
-        seed: int,
-        *,
-        specialists: Sequence[str] | None = None,
-        precision: float | None = None,
-        sensitivity: bool = False,
-        suggest: bool = False,
-        workers: int = 1,
-        chunk: int | None = None,
-        given_rules: Mapping[str, Any] | None = None,
-    ) -> Balance:
-        """A balance that can be played; whatever cannot is refused before the first game."""
-        entrants = tuple(enter(bots))
-        if not entrants:
-            raise PickosimError("A level of play is a bot; name one at least.")
-        if len({entrant.spec for entrant in entrants}) < len(entrants):
-            raise PickosimError("A level of play is named twice; each bot takes all seats anyway.")
-        study = cls(
-            rules=rules,
-            entrants=entrants,
-            players=tuple(players),
-            specialists=chosen(rules, specialists),
-            games=games,
-            seed=seed,
-            precision=precision,
-            sensitivity=sensitivity,
-            suggest=suggest,
-            given_rules=given_rules,
-        )
-        study._check()
-        sizes = [chunk or study._chunk_of(entrant, workers) for entrant in entrants]
-        return replace(study, chunk=tuple(sizes))
-
-    def _check(self) -> None:
+    def check(self) -> None:
         """Refuse what the rules do not allow, before anything is played."""
         for players in self.players:
-            seat([self.entrants[0].spec] * players, self.rules, self.seed)
+            bots = (self.entrants[0].spec,) * players
+            make_match(bots, self.rules, self.seed)
             blocks_for(self.games, players)
             for specialist in self.specialists:
                 try:
-                    nowhere(self.rules, specialist)
-                    for s in range(players):
-                        starting_with(self.rules, specialist, s)
+                    starter_arms(self.rules, specialist, bots)
                 except RulesError as error:
                     raise RulesError(f"The {specialist} cannot be weighed: {error}") from None
         placed = len(self._placed)
@@ -228,57 +200,29 @@ class Balance:
                 "asked for."
             )
 
-    def _chunk_of(self, entrant: Entrant, workers: int) -> int:
-        """Blocks of a chunk at a level of play: many, as the engine is fast in batches of thousands.
+    def cut(self, workers: int, chunk: int | None) -> Balance:
+        """The same study with sizes of chunks."""
+        sizes = [chunk or self._chunk_of(entrant, workers) for entrant in self.entrants]
+        return replace(self, chunk=tuple(sizes))
 
-        Results do not depend on it, and it stands in the plan, so it may be found with a stopwatch.
+    def _chunk_of(self, entrant: Entrant, workers: int) -> int:
+        """Blocks per chunk at a level of play: many, as the engine is fast in batches of thousands.
+
+        Results do not depend on it, so it may be found with a stopwatch.
         """
         most = max(self.players)
         blocks = blocks_for(self.games, most)
         shared = blocks * len(self.specialists) * len(self.players) // (2 * workers)
         if blocks * most <= NO_PILOT:
             return max(SMALLEST_CHUNK, min(shared, blocks))
-        seconds = seconds_a_game(seat([entrant.spec] * most, self.rules, self.seed))
+        seconds = seconds_per_game(make_match([entrant.spec] * most, self.rules, self.seed))
         in_time = int(LONG_CHUNK / (seconds * (most + 2)))
         return max(SMALLEST_CHUNK, min(shared, in_time, LARGEST_CHUNK))
 
-    # -------------------------------------------------------------------------- as a file, and back
-
     @property
-    def plan(self) -> dict[str, Any]:
-        """All that the result depends on, as JSON."""
-        return {
-            "rules": self.rules.as_dict(),
-            "given_rules": self.given_rules,
-            "seed": self.seed,
-            "games": self.games,
-            "precision": self.precision,
-            "players": list(self.players),
-            "specialists": list(self.specialists),
-            "sensitivity": self.sensitivity,
-            "suggest": self.suggest,
-            "strategies": [asdict(entrant) for entrant in self.entrants],
-            "save_games": False,
-            "chunk": list(self.chunk),
-            "engine": engine_digest("studies.balance"),
-        }
-
-    @classmethod
-    def from_plan(cls, plan: Mapping[str, Any]) -> Balance:
-        """The balance of a plan."""
-        return cls(
-            rules=RuleSet.from_dict(plan["rules"]),
-            entrants=tuple(Entrant(**entrant) for entrant in plan["strategies"]),
-            players=tuple(plan["players"]),
-            specialists=tuple(plan["specialists"]),
-            games=plan["games"],
-            seed=plan["seed"],
-            precision=plan["precision"],
-            sensitivity=plan["sensitivity"],
-            suggest=plan["suggest"],
-            chunk=tuple(plan["chunk"]),
-            given_rules=plan["given_rules"],
-        )
+    def title(self) -> str:
+        """What is played, in a line."""
+        return f"Rules {self.rules.name}, seed {self.seed}"
 
     # ------------------------------------------------------------------------------------- a run
 
@@ -298,62 +242,64 @@ class Balance:
 
     @property
     def parts(self) -> int:
-        """One a level, table size and specialist, for each thing that is asked of it."""
+        """One per level, number of players and specialist, for each thing that is asked of it."""
         return len(self.layout)
 
-    def stage(self, number: int, sums: Sequence[Sums]) -> list[BalanceChunk]:
-        """The three views up to the next look; when all are sure enough, tiles and numbers; then finals."""
+    def stage(self, number: int, sums: Sequence[Sums]) -> list[Chunk]:
+        """The three views up to the next look; when all are certain enough, tiles and numbers; then finals."""
         views = [
-            task
+            chunk
             for k, part in enumerate(self.layout)
-            if part.view == WORTH and not self._is_sure(part, sums[k])
-            for task in self._tasks(k, _blocks(sums[k]), self._next_look(part, sums[k]))
+            if part.view == WORTH and not self._is_certain(part, sums[k])
+            for chunk in self._chunks(
+                k,
+                ViewJob(*self._players_of(part), self.rules, part.specialist),
+                range(_blocks(sums[k]), self._next_look(part, sums[k])),
+            )
         ]
         if views:
             return views
         sides = [
-            task
+            chunk
             for k, part in enumerate(self.layout)
             if part.view in (TAKERS, NUMBERS) and not sums[k]
-            for task in self._tasks(k, 0, ceil(self._played(part, sums) / SIDE_SHARE))
+            for chunk in self._chunks(
+                k, self._side_job(part), range(ceil(self._played(part, sums) / SIDE_SHARE))
+            )
         ]
         if sides:
             return sides
         if not self.suggest or all(sums):
             return []
-        final_cases = self._final_cases(sums)
+        cases = self._final_cases(sums)
         return [
-            task
+            chunk
             for k, part in enumerate(self.layout)
             if part.view in (RANKED, FINALS) and not sums[k]
-            for task in self._tasks(k, 0, ceil(self._played(part, sums) / 2), final_cases)
+            for chunk in self._chunks(
+                k,
+                TakerJob(*self._players_of(part), cases),
+                range(ceil(self._played(part, sums) / 2)),
+                smaller=4,  # finalists are many: large chunks would keep workers waiting
+            )
         ]
 
-    def _tasks(
-        self, number: int, first: int, last: int, cases: tuple[Case, ...] | None = None
-    ) -> Iterator[BalanceChunk]:
-        """A part's blocks from `first` up to `last`."""
-        part = self.layout[number]
-        size = self.chunk[part.level]
-        if cases is None:
-            cases = tuple(self._taker_cases(part.specialist)) if part.view == TAKERS else ()
-        else:
-            size = max(1, size // 4)  # finalists are many: large chunks would keep workers waiting
-        variants = tuple(self._number_variants(part.specialist)) if part.view == NUMBERS else ()
-        for blocks in chunks(first, last, size):
-            yield BalanceChunk(
-                part=number,
-                of=part,
-                entrant=self.entrants[part.level],
-                rules=self.rules,
-                seed=self.seed,
-                blocks=blocks,
-                cases=cases,
-                variants=variants,
-            )
+    def _players_of(self, part: Part) -> tuple[Entrant, int]:
+        return self.entrants[part.level], part.players
+
+    def _side_job(self, part: Part) -> Job:
+        who = self._players_of(part)
+        if part.view == TAKERS:
+            return TakerJob(*who, tuple(self._taker_cases(part.specialist)))
+        return NumberJob(*who, tuple(self._number_variants(part.specialist)), part.specialist)
+
+    def _chunks(self, part: int, job: Job, blocks: range, smaller: int = 1) -> Iterator[Chunk]:
+        """The chunks of some blocks of a part."""
+        size = max(1, self.chunk[self.layout[part].level] // smaller)
+        return chunks_of(part, job, self.seed, blocks, size)
 
     def _looks(self, part: Part) -> list[int]:
-        """Blocks after which it is asked whether to stop; the last is the end anyway."""
+        """Blocks after which to check whether to stop; the last is the end anyway."""
         most = blocks_for(self.games, part.players)
         if self.precision is None:
             return [most]
@@ -366,7 +312,7 @@ class Balance:
     def _next_look(self, part: Part, sums: Sums) -> int:
         return next(look for look in self._looks(part) if look > _blocks(sums))
 
-    def _is_sure(self, part: Part, sums: Sums) -> bool:
+    def _is_certain(self, part: Part, sums: Sums) -> bool:
         """Whether a worth is known as well as was asked for, or the games are used up."""
         if not sums:
             return False
@@ -379,7 +325,7 @@ class Balance:
         return (high - low) / 2
 
     def _played(self, part: Part, sums: Sequence[Sums]) -> int:
-        """Blocks that the views of a level and table size were played for, at the most."""
+        """Blocks that the views of a level and number of players were played for, at the most."""
         return max(
             _blocks(sums[k])
             for k, other in enumerate(self.layout)
@@ -512,34 +458,32 @@ class Balance:
 
     # ------------------------------------------------------------------------------------- results
 
-    def tables(self, sums: Sequence[Sums]) -> Tables:
-        """All results; see `balance_tables`."""
+    def frames(self, sums: Sequence[Sums]) -> Frames:
+        """All result tables."""
         weighed = [one for _, one in self._of(WORTH, sums)]
-        tables = {
-            "worth": frame("worth", worth_rows(weighed)),
-            "worth_by_seat": frame("worth_by_seat", worth_by_seat_rows(weighed)),
-            "seen": frame("seen", seen_rows(weighed, self.rules)),
-            "absence": frame("absence", absence_rows(weighed)),
+        rows: dict[str, Any] = {
+            "worth": worth_rows(weighed),
+            "worth_by_seat": worth_by_seat_rows(weighed),
+            "seen": seen_rows(weighed, self.rules),
+            "absence": absence_rows(weighed),
         }
         if self.sensitivity:
-            tables["sensitivity"] = frame("sensitivity", sensitivity_rows(list(self._varied(sums))))
+            rows["sensitivity"] = sensitivity_rows(list(self._varied(sums)))
         if self.suggest:
             ranked, levels = ([one for _, one in self._of(view, sums)] for view in (RANKED, FINALS))
-            rows, gains = suggestion_rows(
+            rows["suggestion"], rows["suggestion_gains"] = suggestion_rows(
                 self.rules, self.knobs, self._guesses(sums), ranked, levels, self._placed
             )
-            tables["suggestion"] = frame("suggestion", rows)
-            tables["suggestion_gains"] = frame("suggestion_gains", gains)
-        return tables
+        return {name: FRAMES[name].build(found) for name, found in rows.items()}
 
-    def news(self, sums: Sequence[Sums]) -> str:
-        """How sure the least sure worth is."""
+    def status(self, sums: Sequence[Sums]) -> str:
+        """How certain the least certain worth is."""
         widest = max(self._half_width(part, one.sums) for part, one in self._of(WORTH, sums))
         return f"worth within ± {100 * widest:.2f} points"
 
-    def summary(self, sums: Sequence[Sums], tables: Tables) -> dict[str, Any]:
+    def summary(self, sums: Sequence[Sums], frames: Frames) -> dict[str, Any]:
         """What the tables do not say: the answer in sentences, and what to keep in mind."""
-        headline, sentences = findings(tables)
+        headline, sentences = findings(frames)
         widest = max(self._half_width(part, one.sums) for part, one in self._of(WORTH, sums))
         unfinished = sum(int(part["unfinished"]) for part in sums)
         return {
@@ -552,7 +496,7 @@ class Balance:
                 *self._about_games(widest),
                 *about_few_blocks(min(map(_blocks, sums))),
                 *remarks_of(self.specialists, self.rules, self.sensitivity, self.suggest),
-                *([f"{unfinished:,} games were ended by the turn limit."] if unfinished else []),
+                *about_unfinished(unfinished),
             ],
         }
 
@@ -561,7 +505,7 @@ class Balance:
             played = blocks_for(self.games, players) * players
             if played > self.games and self.precision is None:
                 yield (
-                    f"{self.games:,} games with a starter are no whole number of blocks of {players}: "
+                    f"{self.games:,} games with a starter are not a whole number of blocks of {players}: "
                     f"rounded up to {played:,}."
                 )
         if self.precision is not None:
@@ -582,23 +526,4 @@ def _blocks(sums: Sums) -> int:
     return int(sums["blocks"]) if sums else 0
 
 
-def chosen(rules: RuleSet, wanted: Sequence[str] | None) -> tuple[str, ...]:
-    """The specialists asked for, or all of the rules; in the order of the rules page."""
-    if wanted is None:
-        if not rules.specialists:
-            raise PickosimError(
-                f"The rules {rules.name} have no specialists; take --rules extrawurm, or name with "
-                "--specialists those to weigh all the same."
-            )
-        return tuple(rules.specialists)
-    if isinstance(wanted, str):
-        raise PickosimError(f'Specialists are given as a list, as in ["{wanted}"].')
-    for name in wanted:
-        if name not in SPECIALISTS:
-            raise PickosimError(
-                f'No specialist is named "{name}"'
-                + (suggest(name, SPECIALISTS) or f"; there are {', '.join(SPECIALISTS)}.")
-            )
-    if not wanted:
-        raise PickosimError("Name one specialist at least.")
-    return tuple(name for name in SPECIALISTS if name in wanted)
+STUDY = Balance

@@ -10,17 +10,20 @@ from typing import Any
 import polars as pl
 from scipy.stats import norm
 
+from pickosim.columns import Row
 from pickosim.rules import RuleSet
 from pickosim.stats.moments import CONFIDENCE, Estimate
-from pickosim.studies.sentences import BEYOND_CHANCE, is_beyond_chance, listed, plus_minus
-from pickosim.studies.table_rows import Row, corrected
-
-SHOWN_SHIFT = {
-    "turns": ("a game is", "turns", 1.0, "longer", "shorter"),
-    "margin": ("the winner's margin is", "worms", 1.0, "wider", "narrower"),
-    "first_seat": ("the first seat's advantage is", "points", 100.0, "larger", "smaller"),
-}
-"""How a change of a measure is told, in which unit and scale, upwards and downwards."""
+from pickosim.studies.measures import MEASURES, with_adjusted
+from pickosim.studies.sentences import (
+    BEYOND_CHANCE,
+    half_width,
+    is_beyond_chance,
+    listed,
+    plus_minus,
+    quoted,
+    sentence,
+    the,
+)
 
 
 def findings(tables: Mapping[str, pl.DataFrame]) -> tuple[str, list[str]]:
@@ -38,18 +41,13 @@ def findings(tables: Mapping[str, pl.DataFrame]) -> tuple[str, list[str]]:
 
 
 def points(row: Row, name: str = "gain") -> str:
-    """A difference of win shares with its half-width, in points, as +3.63 ± 0.15."""
-    half = (row[f"{name}_high"] - row[f"{name}_low"]) / 2
-    return plus_minus(100 * row[name], 100 * half, sign="+")
+    """A difference of win shares with half its interval, in points, e.g. +3.63 ± 0.15."""
+    return plus_minus(100 * row[name], 100 * half_width(row, name), sign="+")
 
 
 def level_words(row: Row) -> str:
-    """A level of play and a table size."""
-    return f"{row['bot']}, {row['players']} players"
-
-
-def _the(specialist: str) -> str:
-    return f"the {specialist.replace('-', ' ')}"
+    """A level of play and a number of players."""
+    return f"{quoted(row['bot'])}, {row['players']} players"
 
 
 def _grouped(rows: Sequence[Row], key: Callable[[Row], Any]) -> dict[Any, list[Row]]:
@@ -60,47 +58,55 @@ def _grouped(rows: Sequence[Row], key: Callable[[Row], Any]) -> dict[Any, list[R
 
 
 def _headline(worth: Sequence[Row]) -> str:
-    """Who is worth most and least, over all levels and table sizes; who cannot be told from them, too."""
+    """Which specialists are worth most and least, over all levels and numbers of players."""
     means = [
         {
             "specialist": name,
             "gain": sum(row["gain"] for row in rows) / len(rows),
-            "half": sqrt(sum(_half(row) ** 2 for row in rows)) / len(rows),
+            "half": sqrt(sum(half_width(row, "gain") ** 2 for row in rows)) / len(rows),
         }
         for name, rows in _grouped(worth, lambda row: row["specialist"]).items()
     ]
     means.sort(key=lambda row: -row["gain"])
     levels = list(dict.fromkeys(level_words(row) for row in worth))
-    where = levels[0] if len(levels) == 1 else f"mean of {len(levels)} levels and table sizes"
+    where = (
+        levels[0] if len(levels) == 1 else f"mean of {len(levels)} levels and numbers of players"
+    )
 
     def number(row: Row) -> str:
         return plus_minus(100 * row["gain"], 100 * row["half"], sign="+")
 
-    def like(end: Row) -> str:
-        """That specialist, and those that are not sure to differ from it."""
-        near = [row for row in means if abs(row["gain"] - end["gain"]) <= _both(row, end)]
-        first = sorted(near, key=lambda row: abs(row["gain"] - end["gain"]))
-        return " or ".join(f"{_the(row['specialist'])} ({number(row)})" for row in first)
+    def like(end: Row, other: Row) -> str:
+        """That specialist, and those not distinguishable from it but from the other end."""
+        near = [
+            row
+            for row in means
+            if row is end
+            or (
+                _distance(row, end) <= _both(row, end) and _distance(row, other) > _both(row, other)
+            )
+        ]
+        first = sorted(near, key=lambda row: _distance(row, end))
+        return " or ".join(f"{the(row['specialist'])} ({number(row)})" for row in first)
 
     if len(means) == 1:
         return (
-            f"Starting with {_the(means[0]['specialist'])} is worth {number(means[0])} points of win "
+            f"Starting with {the(means[0]['specialist'])} is worth {number(means[0])} points of win "
             f"share ({where})."
         )
-    if abs(means[0]["gain"] - means[-1]["gain"]) <= _both(means[0], means[-1]):
+    if _distance(means[0], means[-1]) <= _both(means[0], means[-1]):
         return (
-            f"No specialist can be told from another by what it is worth to start with: from "
+            f"No specialist is distinguishable from another by what starting with it is worth: "
             f"{number(means[-1])} to {number(means[0])} points of win share ({where})."
         )
     return (
-        f"Of {len(means)} specialists, {like(means[0])} is worth most to start with, in points of win "
-        f"share, and {like(means[-1])} least ({where})."
+        f"Of {len(means)} specialists, starting with {like(means[0], means[-1])} is worth most, in points of win share, "
+        f"and with {like(means[-1], means[0])} least ({where})."
     )
 
 
-def _half(row: Row) -> float:
-    """Half the interval of a gain."""
-    return float(row["gain_high"] - row["gain_low"]) / 2
+def _distance(a: Row, b: Row) -> float:
+    return abs(float(a["gain"] - b["gain"]))
 
 
 def _both(a: Row, b: Row) -> float:
@@ -109,42 +115,44 @@ def _both(a: Row, b: Row) -> float:
 
 
 def _levels(worth: Sequence[Row]) -> Iterator[str]:
-    """What is sure at each level."""
+    """What is beyond chance at each level."""
     for level, rows in _grouped(worth, level_words).items():
-        sure = [row for row in rows if is_beyond_chance(row)]
-        unsure = [row for row in rows if not is_beyond_chance(row)]
+        clear = [row for row in rows if is_beyond_chance(row)]
+        unclear = [row for row in rows if not is_beyond_chance(row)]
         said = []
-        if sure:
-            listing = listed([f"{_the(row['specialist'])} {points(row)}" for row in sure])
+        if clear:
+            listing = listed([f"{the(row['specialist'])} {points(row)}" for row in clear])
             said.append(f"beyond chance: {listing} points")
-        if unsure:
-            listing = listed([f"{_the(row['specialist'])} {points(row)}" for row in unsure])
-            said.append(f"not told from nothing: {listing}")
-        yield f"Worth to start with ({level}): {'; '.join(said)}."
+        if unclear:
+            listing = listed([f"{the(row['specialist'])} {points(row)}" for row in unclear])
+            said.append(f"not distinguishable from zero: {listing}")
+        yield f"Worth of starting with it ({level}): {'; '.join(said)}."
 
 
 def _by_level(worth: Sequence[Row]) -> Iterator[str]:
-    """The specialist whose worth depends most on who plays, at the same table size, if any is sure to."""
+    """The specialist whose worth depends most on who plays, with the same number of players, if any does."""
     pairs = []
     for rows in _grouped(worth, lambda row: (row["specialist"], row["players"])).values():
         for a, b in combinations(rows, 2):
             low, high = sorted((a, b), key=lambda row: row["gain"])
-            error = sqrt(_half(low) ** 2 + _half(high) ** 2) / norm.ppf(0.5 + CONFIDENCE / 2)
+            error = sqrt(half_width(low, "gain") ** 2 + half_width(high, "gain") ** 2) / norm.ppf(
+                0.5 + CONFIDENCE / 2
+            )
             apart = Estimate(high["gain"] - low["gain"], error)
             pairs.append({"apart": apart.mean, "p_value": apart.p_value, "low": low, "high": high})
-    sure = [pair for pair in corrected(pairs) if is_beyond_chance(pair)]
-    if sure:
-        most = max(sure, key=lambda pair: pair["apart"])
+    clear = [pair for pair in with_adjusted(pairs) if is_beyond_chance(pair)]
+    if clear:
+        most = max(clear, key=lambda pair: pair["apart"])
         low, high = most["low"], most["high"]
         yield (
-            f"It depends on who plays, beyond chance in {len(sure)} of {len(pairs)} comparisons: "
-            f"{_the(high['specialist'])} is worth {points(high)} points with {level_words(high)}, and "
-            f"{points(low)} with {low['bot']}."
+            f"The worth depends on who plays, beyond chance in {len(clear)} of {len(pairs)} comparisons: starting "
+            f"with {the(high['specialist'])} is worth {points(high)} points with {level_words(high)}, and "
+            f"{points(low)} with {quoted(low['bot'])}."
         )
 
 
 def _seen(seen: Sequence[Row], worth: Sequence[Row]) -> Iterator[str]:
-    """Where what is seen misleads most: the holder's win share is furthest above even, beyond the worth."""
+    """Where the association misleads most: the holder's win share is furthest above even, beyond the worth."""
     gains = {(level_words(row), row["specialist"]): row for row in worth}
     found = []
     for row in seen:
@@ -155,29 +163,30 @@ def _seen(seen: Sequence[Row], worth: Sequence[Row]) -> Iterator[str]:
     if not found:
         return
     apart, row, own = max(found, key=lambda one: one[0])
-    half = (row["win_share_held_high"] - row["win_share_held_low"]) / 2
-    if apart > half + (own["gain_high"] - own["gain_low"]) / 2:
+    half = half_width(row, "win_share_held")
+    if apart > half + half_width(own, "gain"):
         share = plus_minus(100 * row["win_share_held"], 100 * half)
         yield (
-            f"Seen is not worth: whoever ends with {_the(row['specialist'])} ({level_words(row)}) wins "
-            f"{share} % of games, and to start with it is worth {points(own)} points."
+            f"Holders of {the(row['specialist'])} at the end ({level_words(row)}) win {share} % of games; that "
+            f"is an association, not its effect: starting with it is worth {points(own)} points."
         )
 
 
 def _absence(rows: Sequence[Row]) -> Iterator[str]:
-    """The largest change that is beyond chance, measure by measure."""
+    """The largest change that is beyond chance, per measure."""
     for measure, found in _grouped(rows, lambda row: row["measure"]).items():
-        words, unit, scale, more, less = SHOWN_SHIFT[measure]
-        sure = [row for row in found if is_beyond_chance(row)]
-        if not sure:
+        known = MEASURES[measure]
+        assert known.wording is not None
+        clear = [row for row in found if is_beyond_chance(row)]
+        if not clear:
             continue
-        row = max(sure, key=lambda row: abs(row["difference"]))
-        half = scale * (row["difference_high"] - row["difference_low"]) / 2
-        number = plus_minus(scale * abs(row["difference"]), half)
-        direction = more if row["difference"] > 0 else less
-        yield (
-            f"Missed most: without {_the(row['specialist'])} ({level_words(row)}), {words} {number} "
-            f"{unit} {direction} ({_value(scale * row['value'])} as given)."
+        row = max(clear, key=lambda row: abs(row["difference"]))
+        scale = known.scale
+        number = plus_minus(scale * abs(row["difference"]), scale * half_width(row, "difference"))
+        template = known.wording.more if row["difference"] > 0 else known.wording.less
+        yield sentence(
+            f"the largest change of {known.wording.noun}: without {the(row['specialist'])} "
+            f"({level_words(row)}), {template.format(n=number)} ({_value(scale * row['value'])} as given)"
         )
 
 
@@ -196,13 +205,13 @@ def _sensitivity(sensitivity: pl.DataFrame) -> Iterator[str]:
             low, high = (end(ends, key=lambda row: row["gain"]) for end in (min, max))
             if any(map(is_beyond_chance, ends)):
                 yield (
-                    f"By {option}, starting with {_the(specialist)} ({level}) is worth from "
+                    f"By {option}, starting with {the(specialist)} ({level}) is worth from "
                     f"{points(low)} ({option}={low['setting']}) to {points(high)} points "
                     f"({option}={high['setting']})."
                 )
             else:
                 yield (
-                    f"By {option}, what starting with {_the(specialist)} is worth ({level}) differs "
+                    f"By {option}, what starting with {the(specialist)} is worth ({level}) differs "
                     "nowhere beyond chance from that with the value as given: "
                     f"{points(low)} to {points(high)} points."
                 )
@@ -210,13 +219,13 @@ def _sensitivity(sensitivity: pl.DataFrame) -> Iterator[str]:
     for level, found in _grouped(tiles, level_words).items():
         row = min(found, key=lambda row: row["take_up"])
         yield (
-            f"By starting tile, take-up ({level}) is lowest for {_the(row['specialist'])} on "
+            f"By starting tile, take-up ({level}) is lowest for {the(row['specialist'])} on "
             f"{row['setting']}: somebody takes it in {100 * row['take_up']:.1f} % of games."
         )
 
 
 def _suggestion(rows: Sequence[Row]) -> Iterator[str]:
-    """The best setting, how sure that is, and what fewer changes would do."""
+    """The best setting, how certain that is, and what fewer changes would do."""
     given = next(row for row in rows if row["changes"] == 0)
     best = rows[0]
     spread = f"{_spread(given)} points"
@@ -236,7 +245,7 @@ def _suggestion(rows: Sequence[Row]) -> Iterator[str]:
         f"chance that it is the best of {len(rows)} finalists: {_percent(best['chance_best'])}."
     )
     yield (
-        f"What it costs: there, a specialist brings its first taker {100 * best['mean_gain']:+.2f} points a "
+        f"What it costs: there, a specialist brings its first taker {100 * best['mean_gain']:+.2f} points per "
         f"game ({100 * given['mean_gain']:+.2f} as given), and one is taken at all in "
         f"{100 * best['take_up']:.0f} % of games ({100 * given['take_up']:.0f} % as given); means over "
         "specialists."
@@ -268,12 +277,12 @@ def remarks_of(
     """How the figures are meant."""
     yield (
         "Worth is causal: the same dice with and without, and nothing else changed. Seen is an "
-        "association: who does well gets more specialists. Absence is causal, about the game and "
+        "association: players who do well get more specialists. Absence is causal, about the game and "
         "not about a player."
     )
     yield (
-        "Win share is what is gained on rivals. Worms are the starter's own: a specialist can bring rivals "
-        "as many, once it is theirs, and then they win nobody a game."
+        "The gain in win share is relative to rivals. The gain in score is the starter's own: a specialist can "
+        "bring rivals as much once it is theirs, and then it does not change who wins."
     )
     if "raven" in specialists:
         yield (
@@ -283,8 +292,8 @@ def remarks_of(
     missing = [name for name in specialists if name not in rules.specialists]
     if missing:
         yield (
-            f"Not in the rules {rules.name}, and therefore only weighed, neither seen nor missed: "
-            f"{listed([_the(name) for name in missing])}."
+            f"Not in the rules {rules.name}, so only their worth is measured: "
+            f"{listed([the(name) for name in missing])}."
         )
     if sensitivity or suggest:
         yield (
@@ -298,8 +307,8 @@ def remarks_of(
         yield "By number, the gain is that of a starter, and its difference to the rules as given is paired."
     if suggest:
         yield (
-            "The suggestion compares what specialists bring to whoever takes them first, a game; their "
-            "spread is the standard deviation between specialists, what chance adds to it taken off. "
+            "The suggestion compares what specialists bring per game to whoever takes them first; their "
+            "spread is the standard deviation between specialists, with the part that chance adds removed. "
             "Options were moved one at a time, and the best combinations guessed from that. The "
             "finalists were ranked by some games and measured by others, so that luck in being chosen does "
             "not count; rank 1 need not show the smallest spread then."

@@ -1,7 +1,7 @@
-"""Games played to weigh specialists, with one of them here, there or nowhere, and what they add up to.
+"""The sums of a balance: games with a specialist here, there or nowhere, and what they add up to.
 
-Whatever is compared has the same dice: a block is one game number, played under several rules. All seats
-are taken by the same bot. Wins are counted in PARTS, so that every sum is of whole numbers.
+Whatever is compared has the same dice: a block is one game number, played in several arms. All seats are taken by the
+same bot. Wins are counted in PARTS, so that every sum is of whole numbers.
 """
 
 from __future__ import annotations
@@ -10,43 +10,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
+from pickosim.bots.entrants import Entrant
 from pickosim.engine.rulebook import RAVEN
-from pickosim.engine.tally import Tally
-from pickosim.games.batch import Batch
-from pickosim.games.frames import win_shares
-from pickosim.games.match import Match, seat
+from pickosim.engine.tally import Tally, win_parts
 from pickosim.rules import SPECIALISTS, RuleSet
 from pickosim.runs.sums import Sums
-from pickosim.studies.measures import block_values, products
-from pickosim.studies.tournament_sums import PARTS
+from pickosim.studies.arms import NOBODY, Arm, play_arm, play_watched
+from pickosim.studies.holders import holder_sums
+from pickosim.studies.measures import arms_summed, block_values
 
 Ints = NDArray[np.int64]
 
-NOBODY = -1
-"""Stands for the seat of whoever first took a specialist, if nobody did."""
-
-
-@dataclass(frozen=True)
-class Start:
-    """How games begin: by which rules, and which seat, if any, has a bratworm already."""
-
-    rules: RuleSet
-    bratworm_to: int | None = None
-
-
-@dataclass(frozen=True)
-class Case:
-    """A specialist weighed by whoever takes it first: the rules it is in, and the same without it."""
-
-    specialist: str
-    rules: RuleSet
-
-    @property
-    def without(self) -> RuleSet:
-        """The same rules without it."""
-        return nowhere(self.rules, self.specialist)
+ABSENT, PRESENT = range(2)
+"""Arms of the measures of absence: the game without the specialist, and the game as given."""
 
 
 def nowhere(rules: RuleSet, specialist: str) -> RuleSet:
@@ -64,7 +43,7 @@ def on_tile(rules: RuleSet, specialist: str, tile: int) -> RuleSet:
     return rules.with_options(changes)
 
 
-def starting_with(rules: RuleSet, specialist: str, seat: int) -> Start:
+def starting_with(rules: RuleSet, specialist: str, seat: int, bots: tuple[str, ...]) -> Arm:
     """The same rules, with a specialist that starts with a seat.
 
     Nobody ever owns the raven. To start with it is to have had its visit: the seat has the bratworm
@@ -72,73 +51,61 @@ def starting_with(rules: RuleSet, specialist: str, seat: int) -> Start:
     tile without a specialist.
     """
     if specialist != SPECIALISTS[RAVEN]:
-        return Start(rules.with_options({f"specialists.{specialist}": {"seat": seat}}))
+        return Arm(bots, rules.with_options({f"specialists.{specialist}": {"seat": seat}}))
     taken = {place for name, place in rules.specialists.items() if name != specialist}
     free = [tile for tile in rules.tiles if tile not in taken]
     changed = rules.with_options({f"specialists.{specialist}": min(free, default="nowhere")})
-    return Start(changed, seat if rules.bratworms else None)
+    return Arm(bots, changed, seat if rules.bratworms else None)
 
 
-class _Watched(Batch):
-    """Games in which somebody may start with a bratworm, and the first takers of specialists are noted."""
+@dataclass(frozen=True)
+class _BalanceJob:
+    """What the jobs of a balance have in common: one bot takes all seats."""
 
-    def __init__(
-        self,
-        match: Match,
-        first: int,
-        games: int,
-        bratworm_to: int | None = None,
-        watched: Sequence[int] = (),
-    ) -> None:
-        super().__init__(match, first, games)
-        self.bratworm_to = bratworm_to
-        self.watched = watched
-        self.takers = np.full((len(watched), games), NOBODY, np.int8)
+    entrant: Entrant
+    players: int
 
-    def play_turn(self, seat: int, rows: NDArray[np.int32]) -> None:
-        if seat == 0 and self.bratworm_to is not None:
-            dealt = rows[self.table["turn"][rows] == 1]
-            self.table["bratworms"][dealt, self.bratworm_to] += 1
-            self.table["supply"][dealt] -= 1
-        super().play_turn(seat, rows)
-        for specialist, takers in zip(self.watched, self.takers, strict=True):
-            # The raven is never gained: whom it pays has used it.
-            count = self.table["used" if specialist == RAVEN else "gained"]
-            took = rows[count[rows, specialist, seat] > 0]
-            games = self.table["game"][took] - self.first
-            takers[games[takers[games] == NOBODY]] = seat
+    @property
+    def entrants(self) -> tuple[Entrant, ...]:
+        """The one bot that plays."""
+        return (self.entrant,)
+
+    @property
+    def bots(self) -> tuple[str, ...]:
+        """By seat."""
+        return (self.entrant.spec,) * self.players
+
+    @property
+    def in_hand(self) -> int:
+        """The game that nobody starts with it, one per seat that does, and the game as given."""
+        return self.players + 2
+
+    def saved(self, tallies: Sequence[Tally], part: int, seed: int, first: int) -> pl.DataFrame:
+        """Balances keep no games."""
+        raise NotImplementedError
 
 
-def play_start(start: Start, bot: str, players: int, seed: int, first: int, games: int) -> Tally:
-    """Play games that begin so, all seats taken by the same bot."""
-    match = seat([bot] * players, start.rules, seed)
-    return _Watched(match, first, games, start.bratworm_to).play()
+# ------------------------------------------------------------------------------------ worth, seen, absence
 
 
-def wins_of(tally: Tally) -> Ints:
-    """(G, P): wins in PARTS."""
-    return np.rint(PARTS * win_shares(tally)).astype(np.int64)
-
-
-# ------------------------------------------------------------------------------- seen, worth, absence
-
-
-def worth_values(
-    rules: RuleSet, specialist: str, bot: str, players: int, seed: int, first: int, games: int
-) -> tuple[Ints, Ints, list[Tally]]:
-    """What starting with a specialist brings, block by block: two (B, P) by seat, of wins and worms.
-
-    The seat's wins (in PARTS) and score in the game it starts with it, minus its own in the game with
-    the same dice in which nobody has it. With the games: of nobody first, then of each seat.
-    """
-    starts = [
-        Start(nowhere(rules, specialist)),
-        *(starting_with(rules, specialist, seat) for seat in range(players)),
+def starter_arms(rules: RuleSet, specialist: str, bots: tuple[str, ...]) -> list[Arm]:
+    """The specialist nowhere; then with each seat."""
+    seats = range(len(bots))
+    return [
+        Arm(bots, nowhere(rules, specialist)),
+        *(starting_with(rules, specialist, seat, bots) for seat in seats),
     ]
-    tallies = [play_start(start, bot, players, seed, first, games) for start in starts]
-    wins = [wins_of(tally) for tally in tallies]
+
+
+def starter_gains(tallies: Sequence[Tally]) -> tuple[Ints, Ints]:
+    """What starting with a specialist brings, block by block: two (B, P) by seat, of wins and of score.
+
+    A seat's wins (in PARTS) and score in the game that it starts with the specialist, minus its own in the
+    game with the same dice in which nobody has it; tallies as `starter_arms` are played.
+    """
+    wins = [win_parts(tally.rank) for tally in tallies]
     scores = [tally.score.astype(np.int64) for tally in tallies]
-    return _own_gain(wins), _own_gain(scores), tallies
+    return _own_gain(wins), _own_gain(scores)
 
 
 def _own_gain(values: Sequence[Ints]) -> Ints:
@@ -147,43 +114,54 @@ def _own_gain(values: Sequence[Ints]) -> Ints:
     return np.stack([arm[:, s] - base[:, s] for s, arm in enumerate(arms)], axis=1)
 
 
-def view_sums(
-    rules: RuleSet, specialist: str, bot: str, players: int, seed: int, first: int, games: int
-) -> Sums:
-    """The sums of some blocks for all three views of a specialist.
+@dataclass(frozen=True)
+class ViewJob(_BalanceJob):
+    """All three views of a specialist: worth to a starter, seen in ordinary games, and its absence."""
 
-    Worth: `gain`, `worms` and their squares (P,), by seat; `gain_total_squared`, `worms_total_squared`
-    of a block's totals. Seen: `gained`, `turns_held`, `used`, `held`, `held_wins`, `held_wins_squared`
-    (S,), of the game by the rules as they are (`seen` games). Absence: values of games with
-    it and without it, their products (V, V), and `crossed`: those of one without with one with it; see
-    `game_measures`.
-    """
-    gain, worms, tallies = worth_values(rules, specialist, bot, players, seed, first, games)
-    sums = {
-        "blocks": np.array(games, np.int64),
-        **seat_sums("gain", gain),
-        **seat_sums("worms", worms),
-    }
-    if specialist in rules.specialists:
-        given = play_start(Start(rules), bot, players, seed, first, games)
-        table, tiles = [bot] * players, len(rules.tiles)
-        present = block_values([given], table, tiles)
-        absent = block_values([tallies[0]], table, tiles)
-        sums |= {
-            "with": present.sum(axis=1),
-            "with_products": products(present, present),
-            "without": absent.sum(axis=1),
-            "without_products": products(absent, absent),
-            "crossed": products(absent, present),
-            **seen_sums(given),
+    rules: RuleSet
+    specialist: str
+
+    @property
+    def arms(self) -> list[Arm]:
+        """Nobody has it, each seat starts with it; and the game as given, if it is in that."""
+        given = [Arm(self.bots, self.rules)] if self.specialist in self.rules.specialists else []
+        return [*starter_arms(self.rules, self.specialist, self.bots), *given]
+
+    def play(self, seed: int, first: int, blocks: int) -> tuple[Sums, list[Tally]]:
+        """The sums of all three views.
+
+        Worth: `gain`, `score_gain` and their squares (P,), by seat; `gain_total_squared` and
+        `score_gain_total_squared` of a block's totals. Absence: all of `arms_summed`, for the arms ABSENT and
+        PRESENT. Seen: what `holder_sums` says, all seats together.
+        """
+        tallies = [play_arm(arm, seed, first, blocks) for arm in self.arms]
+        starters = tallies[: self.players + 1]
+        gain, score_gain = starter_gains(starters)
+        sums: Sums = {
+            "blocks": np.array(blocks, np.int64),
+            **_seat_sums("gain", gain),
+            **_seat_sums("score_gain", score_gain),
+            **_games(tallies),
         }
-        tallies = [*tallies, given]
-    sums["games"] = np.array(games * len(tallies), np.int64)
-    sums["unfinished"] = np.array(sum(int((~t.finished).sum()) for t in tallies), np.int64)
-    return sums
+        for given in tallies[self.players + 1 :]:
+            tiles = len(self.rules.tiles)
+            absent, present = (
+                block_values([tally], self.bots, tiles) for tally in (tallies[0], given)
+            )
+            sums |= arms_summed([absent, present], present)
+            sums |= holder_sums([given], np.zeros((1, self.players), np.int64))
+        return sums, []
 
 
-def seat_sums(name: str, values: Ints) -> Sums:
+def _games(tallies: Sequence[Tally]) -> Sums:
+    """How many games were played, and how many of them were not finished."""
+    return {
+        "games": np.array(sum(len(tally.turns) for tally in tallies), np.int64),
+        "unfinished": np.array(sum(int((~t.finished).sum()) for t in tallies), np.int64),
+    }
+
+
+def _seat_sums(name: str, values: Ints) -> Sums:
     """The sums of values (B, P) by seat, of their squares, and of the squares of a block's totals."""
     return {
         name: values.sum(axis=0),
@@ -192,108 +170,113 @@ def seat_sums(name: str, values: Ints) -> Sums:
     }
 
 
-def seen_sums(tally: Tally) -> Sums:
-    """By specialist (S,), over all seats: what happened with it, and what a holder at the end won."""
-    wins = wins_of(tally)
-    held = tally.held_at_end.astype(np.int64)
-    held_wins = (held * wins[:, None, :]).sum(axis=2)
-    return {
-        "seen": np.array(len(wins), np.int64),
-        **{
-            name: getattr(tally, name).sum(axis=(0, 2), dtype=np.int64)
-            for name in ("gained", "turns_held", "used")
-        },
-        "held": held.sum(axis=(0, 2)),
-        "held_wins": held_wins.sum(axis=0),
-        "held_wins_squared": (held_wins**2).sum(axis=0),
-    }
+# --------------------------------------------------------------------------------------------- first takers
 
 
-# ---------------------------------------------------------------------------------------- first takers
+@dataclass(frozen=True)
+class Case:
+    """A specialist weighed by whoever takes it first: the rules it is in, and the same without it."""
+
+    specialist: str
+    rules: RuleSet
+
+    @property
+    def without(self) -> RuleSet:
+        """The same rules without it."""
+        return nowhere(self.rules, self.specialist)
 
 
-def distinct_rules(cases: Sequence[Case]) -> list[RuleSet]:
-    """All rules that some cases are played by, each once."""
-    return list(dict.fromkeys(rules for case in cases for rules in (case.rules, case.without)))
+@dataclass(frozen=True)
+class TakerJob(_BalanceJob):
+    """What specialists bring to whoever takes them first, case by case."""
+
+    cases: tuple[Case, ...]
+
+    @property
+    def arms(self) -> list[Arm]:
+        """All rules of all cases, each once."""
+        rules = [rules for case in self.cases for rules in (case.rules, case.without)]
+        return [Arm(self.bots, one) for one in dict.fromkeys(rules)]
+
+    def play(self, seed: int, first: int, blocks: int) -> tuple[Sums, list[Tally]]:
+        """By case (C,): the sums of `gain` and `taken`; `gain_products` (C, C): one with another, by block."""
+        gain, taken, unfinished = self.values(seed, first, blocks)
+        return {
+            "blocks": np.array(blocks, np.int64),
+            "games": np.array(blocks * len(self.arms), np.int64),
+            "unfinished": np.array(unfinished, np.int64),
+            "gain": gain.sum(axis=1),
+            "gain_products": gain @ gain.T,
+            "taken": taken.sum(axis=1),
+        }, []
+
+    def values(self, seed: int, first: int, blocks: int) -> tuple[Ints, NDArray[np.bool_], int]:
+        """What the first taker gains, block by block: two (C, B), and unfinished games.
+
+        The wins (in PARTS) of that seat, minus its own with the same dice in the game without the
+        specialist, 0 where nobody takes it; and whether anybody does.
+        """
+        wins: dict[RuleSet, NDArray[np.int16]] = {}
+        takers: dict[tuple[RuleSet, str], NDArray[np.int8]] = {}
+        unfinished = 0
+        for arm in self.arms:
+            watched = [case.specialist for case in self.cases if case.rules == arm.rules]
+            numbers = [SPECIALISTS.index(name) for name in watched]
+            tally, first_takers = play_watched(arm, seed, first, blocks, numbers)
+            wins[arm.rules] = win_parts(tally.rank).astype(np.int16)
+            takers |= {
+                (arm.rules, name): of for name, of in zip(watched, first_takers, strict=True)
+            }
+            unfinished += int((~tally.finished).sum())
+        gain = np.zeros((len(self.cases), blocks), np.int64)
+        taken = np.zeros((len(self.cases), blocks), np.bool_)
+        every = np.arange(blocks)
+        for k, case in enumerate(self.cases):
+            taker = takers[case.rules, case.specialist]
+            taken[k] = taker != NOBODY
+            seat = np.maximum(taker, 0)
+            difference = wins[case.rules][every, seat] - wins[case.without][every, seat]
+            gain[k] = np.where(taken[k], difference, 0)
+        return gain, taken, unfinished
 
 
-def taker_values(
-    cases: Sequence[Case], bot: str, players: int, seed: int, first: int, games: int
-) -> tuple[Ints, NDArray[np.bool_], int]:
-    """What specialists bring to whoever takes them first, block by block: two (C, B), and unfinished games.
+@dataclass(frozen=True)
+class NumberJob(_BalanceJob):
+    """What starting with a specialist brings, by the value of a number of the rules."""
 
-    The wins (in PARTS) of that seat, minus its own with the same dice in the game without the
-    specialist, 0 where nobody takes it; and whether anybody does.
-    """
-    watched: dict[RuleSet, list[int]] = {rules: [] for rules in distinct_rules(cases)}
-    for case in cases:
-        watched[case.rules].append(SPECIALISTS.index(case.specialist))
-    wins: dict[RuleSet, NDArray[np.int16]] = {}
-    takers: dict[tuple[RuleSet, int], NDArray[np.int8]] = {}
-    unfinished = 0
-    for rules, kinds in watched.items():
-        batch = _Watched(seat([bot] * players, rules, seed), first, games, watched=kinds)
-        tally = batch.play()
-        wins[rules] = wins_of(tally).astype(np.int16)
-        takers |= {(rules, k): of for k, of in zip(kinds, batch.takers, strict=True)}
-        unfinished += int((~tally.finished).sum())
-    gain = np.zeros((len(cases), games), np.int64)
-    taken = np.zeros((len(cases), games), np.bool_)
-    every = np.arange(games)
-    for k, case in enumerate(cases):
-        taker = takers[case.rules, SPECIALISTS.index(case.specialist)]
-        taken[k] = taker != NOBODY
-        seat_of = np.maximum(taker, 0)
-        difference = wins[case.rules][every, seat_of] - wins[case.without][every, seat_of]
-        gain[k] = np.where(taken[k], difference, 0)
-    return gain, taken, unfinished
+    variants: tuple[RuleSet, ...]
+    specialist: str
 
+    @property
+    def arms(self) -> list[Arm]:
+        """Of each variant those of a starter, and the game as given."""
+        return [arm for rules in self.variants for arm in self._arms(rules)]
 
-def taker_sums(
-    cases: Sequence[Case], bot: str, players: int, seed: int, first: int, games: int
-) -> Sums:
-    """By case (C,): the sums of `gain` and `taken`; `gain_products` (C, C): one with another, by block."""
-    gain, taken, unfinished = taker_values(cases, bot, players, seed, first, games)
-    return {
-        "blocks": np.array(games, np.int64),
-        "games": np.array(games * len(distinct_rules(cases)), np.int64),
-        "unfinished": np.array(unfinished, np.int64),
-        "gain": gain.sum(axis=1),
-        "gain_products": gain @ gain.T,
-        "taken": taken.sum(axis=1),
-    }
+    def _arms(self, rules: RuleSet) -> list[Arm]:
+        return [*starter_arms(rules, self.specialist, self.bots), Arm(self.bots, rules)]
 
+    def play(self, seed: int, first: int, blocks: int) -> tuple[Sums, list[Tally]]:
+        """By variant (N,): `gain` is of a block's total over seats (in PARTS), `gain_products` (N, N).
 
-def number_sums(
-    variants: Sequence[RuleSet],
-    specialist: str,
-    bot: str,
-    players: int,
-    seed: int,
-    first: int,
-    games: int,
-) -> Sums:
-    """By variant of a number (N,): what starting with a specialist brings, and whether anybody takes it.
-
-    `gain` is of a block's total over seats (in PARTS), `gain_products` (N, N) are of one variant's with
-    another's, `taken` counts games by the variant in which somebody takes it.
-    """
-    gains, taken = [], []
-    unfinished = 0
-    for rules in variants:
-        gain, _, tallies = worth_values(rules, specialist, bot, players, seed, first, games)
-        watched = [SPECIALISTS.index(specialist)] if specialist in rules.specialists else []
-        batch = _Watched(seat([bot] * players, rules, seed), first, games, watched=watched)
-        tallies = [*tallies, batch.play()]
-        gains.append(gain.sum(axis=1))
-        taken.append((batch.takers != NOBODY).sum())
-        unfinished += sum(int((~tally.finished).sum()) for tally in tallies)
-    by_block = np.stack(gains)
-    return {
-        "blocks": np.array(games, np.int64),
-        "games": np.array(games * len(variants) * (players + 2), np.int64),
-        "unfinished": np.array(unfinished, np.int64),
-        "gain": by_block.sum(axis=1),
-        "gain_products": by_block @ by_block.T,
-        "taken": np.array(taken, np.int64),
-    }
+        `taken` counts games of the variant in which somebody takes the specialist.
+        """
+        gains, taken, unfinished = [], [], 0
+        for rules in self.variants:
+            *starters, given = self._arms(rules)
+            tallies = [play_arm(arm, seed, first, blocks) for arm in starters]
+            watched = (
+                [SPECIALISTS.index(self.specialist)] if self.specialist in rules.specialists else []
+            )
+            tally, takers = play_watched(given, seed, first, blocks, watched)
+            gains.append(starter_gains(tallies)[0].sum(axis=1))
+            taken.append((takers != NOBODY).sum())
+            unfinished += int(_games([*tallies, tally])["unfinished"])
+        by_block = np.stack(gains)
+        return {
+            "blocks": np.array(blocks, np.int64),
+            "games": np.array(blocks * len(self.arms), np.int64),
+            "unfinished": np.array(unfinished, np.int64),
+            "gain": by_block.sum(axis=1),
+            "gain_products": by_block @ by_block.T,
+            "taken": np.array(taken, np.int64),
+        }, []

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, floor, isfinite, log10
-from typing import NamedTuple
 
 import polars as pl
 from scipy.stats import norm
 
-from pickosim.errors import PickosimError, suggest
+from pickosim.columns import Row
 from pickosim.stats.moments import CONFIDENCE, Estimate
-from pickosim.studies.sentences import is_beyond_chance, listed, plus_minus
-from pickosim.studies.table_rows import Row, corrected
+from pickosim.studies.measures import WORDED, Measure, Wording, with_adjusted
+from pickosim.studies.sentences import (
+    half_width,
+    is_beyond_chance,
+    listed,
+    plus_minus,
+    quoted,
+    sentence,
+)
 
-MOST_TOLD = 8
-"""Variants that are told of one by one; of more, only how many differ and which differ most."""
+MOST_DETAILED = 8
+"""Variants with sentences of their own; of more, only how many differ and which differ most."""
 
 MOST_NAMED = 3
 """Variants that a headline names, if it cannot name all."""
@@ -24,58 +30,28 @@ LONGEST_NAME = 24
 """Of a reference that every sentence repeats."""
 
 Rows = Mapping[tuple[str, str], list[Row]]
-"""The compared rows of the table of measures by variant and measure: one a table size."""
+"""The compared rows of the table of measures by variant and measure: one per number of players."""
 
 
-class Told(NamedTuple):
-    """How a measure is told of."""
+class _Words:
+    """How sentences speak of a measure in this run."""
 
-    measure: str
-    noun: str
-    """As in: no difference in …"""
-    subject: str
-    """As in: … 3.2 turns more."""
-    unit: str
-    scale: float = 1.0
-    more: str = "more"
-    less: str = "less"
-    level: str = ""
-    """As in: … 29.3 turns in classic; the subject if nothing else is said."""
-    level_unit: str = ""
-    """Of that; the unit if nothing else is said."""
-
-    def direction(self, difference: float) -> str:
-        """The word for a difference to that side."""
-        return self.more if difference > 0 else self.less
-
-
-def told_measures(stronger: Sequence[str]) -> list[Told]:
-    """What sentences are about, the most important first; all else stands in the table."""
-    bot = stronger[0] if len(set(stronger)) == 1 else "the stronger bot"
-    skill = Told("skill", f"what {bot} wins", f"{bot} wins", "of a fair share")
-    first_seat = Told(
-        "first_seat", "what the first seat wins", "the first seat wins", "points", 100
-    )
-    return [
-        Told("turns", "turns a game", "a game takes", "turns"),
-        first_seat._replace(level="compared with an even share, the first seat wins"),
-        *([skill] if stronger else []),
-        Told("margin", "the winner's margin", "the winner leads by", "worms"),
-        Told("lead_changes", "lead changes", "the lead changes", "times a game"),
-        Told("ties", "ties", "ties are", "points", 100, "more frequent", "rarer")._replace(
-            level="games with a shared first place are", level_unit="% of all"
-        ),
-    ]
-
-
-def check_about(about: str | None) -> None:
-    """Refuse a measure that headlines cannot be about."""
-    known = [one.measure for one in told_measures(["a bot"])]
-    if about is not None and about not in known:
-        raise PickosimError(
-            f'A headline is about {", ".join(known[:-1])} or {known[-1]}, not about "{about}"'
-            f"{suggest(about, known) or '.'}"
+    def __init__(self, measure: Measure, bot: str) -> None:
+        assert measure.wording is not None
+        self.measure = measure
+        self.name = measure.name
+        wording = measure.wording
+        self.wording = Wording(
+            *(
+                text.replace("{bot}", bot)
+                for text in (wording.noun, wording.more, wording.less, wording.level)
+            )
         )
+
+    def changed(self, difference: float, amount: str) -> str:
+        """That it is more, or less, by an amount."""
+        template = self.wording.more if difference > 0 else self.wording.less
+        return template.format(n=amount)
 
 
 def findings(
@@ -89,95 +65,99 @@ def findings(
     `stronger`: by number of players, the bot that the measure `skill` is about. `about`: the measure
     that is asked about; then the headline says what it comes to, in every variant.
     """
-    told = told_measures([bot for bot in stronger.values() if bot])
-    told.sort(key=lambda one: one.measure != about)
+    bots = {bot for bot in stronger.values() if bot}
+    bot = quoted(*bots) if len(bots) == 1 else "the stronger bot"
+    worded = [
+        _Words(measure, bot)
+        for measure in sorted(WORDED, key=lambda measure: measure.name != about)
+        if bots or measure.name != "skill"
+    ]
     rows: dict[tuple[str, str], list[Row]] = {}
     for row in measures.filter(pl.col("p_value").is_not_null()).iter_rows(named=True):
         rows.setdefault((row["variant"], row["measure"]), []).append(row)
     variants = [name for name in dict.fromkeys(measures["variant"]) if name != reference]
-    if len(variants) <= MOST_TOLD:
+    if len(variants) <= MOST_DETAILED:
         sentences = [
-            said for name in variants for said in _about(name, short(reference), told, rows)
+            said for name in variants for said in _about(name, short(reference), worded, rows)
         ]
     else:
-        sentences = [_overview(one, variants, rows) for one in told]
-    headline = _headline(variants, reference, told, rows)
-    if told[0].measure != about:
+        sentences = [_overview(words, variants, rows) for words in worded]
+    headline = _headline(variants, reference, worded, rows)
+    if worded[0].name != about:
         return headline, sentences
-    return _levels(told[0], measures), [headline, *sentences]
+    return _levels(worded[0], measures), [headline, *sentences]
 
 
-# ------------------------------------------------------------------------------- variant by variant
+# -------------------------------------------------------------------------------------- variant by variant
 
 
-def _about(variant: str, reference: str, told: Sequence[Told], rows: Rows) -> Iterator[str]:
-    """A variant against the reference: a sentence a measure that differs, one for all others."""
+def _about(variant: str, reference: str, worded: Sequence[_Words], rows: Rows) -> Iterator[str]:
+    """A variant against the reference: a sentence per measure that differs, one for all others."""
     alike = []
-    for one in told:
-        found = rows[variant, one.measure]
+    for words in worded:
+        found = rows[variant, words.name]
         if any(map(is_beyond_chance, found)):
-            yield _difference(variant, reference, one, found)
+            yield f"{variant} against {reference}, beyond chance: {_difference(words, found)}."
         else:
-            alike.append(_no_difference(one, found))
+            alike.append(_no_difference(words, found))
     if alike:
         yield f"{variant} against {reference}: no difference beyond chance in {listed(alike)}."
 
 
-def _difference(variant: str, reference: str, one: Told, found: Sequence[Row]) -> str:
-    """By how much a measure differs, table size by table size."""
-    beyond = [row for row in found if is_beyond_chance(row)]
+def _difference(words: _Words, found: Sequence[Row]) -> str:
+    """By how much a measure differs, by number of players."""
+    parts = []
+    for sign in (1, -1):
+        beyond = [row for row in found if is_beyond_chance(row) and sign * _amount(row) > 0]
+        if beyond:
+            sizes = [f"{_size(row, words)} (with {row['players']} players)" for row in beyond]
+            parts.append(words.changed(sign, listed(sizes)))
     rest = [row for row in found if not is_beyond_chance(row)]
-    sizes = [
-        f"{_size(row, one)}{f' {one.unit}' if row is beyond[0] else ''} "
-        f"{one.direction(_amount(row))} with {row['players']}{' players' if row is beyond[0] else ''}"
-        for row in beyond
-    ]
-    said = f"{variant} against {reference}, beyond chance: {one.subject} {listed(sizes)}"
     if rest:
-        others = [f"{_signed(row, one)} with {row['players']}" for row in rest]
-        said += f"; not beyond chance: {listed(others)}"
-    return f"{said}."
+        others = [f"{_signed(row, words)} with {row['players']} players" for row in rest]
+        parts.append(f"not beyond chance: {listed(others)}")
+    return "; ".join(parts)
 
 
-def _no_difference(one: Told, found: Sequence[Row]) -> str:
+def _no_difference(words: _Words, found: Sequence[Row]) -> str:
     """A measure that may be the same, and how far off it could be."""
     bounds = [row[bound] for row in found for bound in ("difference_low", "difference_high")]
-    reach = one.scale * max(map(abs, bounds))
+    reach = words.measure.scale * max(map(abs, bounds))
     if reach == 0:
-        return f"{one.noun} (none at all)"
+        return f"{words.wording.noun} (none at all)"
     if not isfinite(reach):
-        return f"{one.noun} (so few games tell nothing)"
-    return f"{one.noun} (within ± {_rounded_up(reach)} {one.unit})"
+        return f"{words.wording.noun} (unknown with so few games)"
+    return f"{words.wording.noun} (within ± {_rounded_up(reach)} {words.measure.unit})"
 
 
-# ---------------------------------------------------------------------------------- all at a glance
+# ---------------------------------------------------------------------------------------------- all together
 
 
-def _overview(one: Told, variants: Sequence[str], rows: Rows) -> str:
+def _overview(words: _Words, variants: Sequence[str], rows: Rows) -> str:
     """A measure over many variants: how many differ, and which differ most."""
-    found = [row for variant in variants for row in rows[variant, one.measure]]
+    found = [row for variant in variants for row in rows[variant, words.name]]
     beyond = [row for row in found if is_beyond_chance(row)]
     if not beyond:
-        return f"No variant differs from the reference beyond chance in {one.noun}."
+        return f"No variant differs from the reference beyond chance in {words.wording.noun}."
     count = len({row["variant"] for row in beyond})
     ends = [max(beyond, key=_amount), min(beyond, key=_amount)]
     extremes = [row for row, sign in zip(ends, (1, -1), strict=True) if sign * _amount(row) > 0]
     said = [
-        f"{one.subject} {_size(row, one)} {one.unit} {one.direction(_amount(row))} in "
-        f"{row['variant']} with {row['players']} players"
+        f"{words.changed(_amount(row), _size(row, words))} in {row['variant']} with {row['players']} "
+        "players"
         for row in extremes
     ]
     return (
-        f"{count} of {len(variants)} variants differ from the reference beyond chance in {one.noun}: "
-        f"at most, {listed(said)}."
+        f"{count} of {len(variants)} variants differ from the reference beyond chance in "
+        f"{words.wording.noun}: at most, {listed(said)}."
     )
 
 
-def _headline(variants: Sequence[str], reference: str, told: Sequence[Told], rows: Rows) -> str:
+def _headline(variants: Sequence[str], reference: str, worded: Sequence[_Words], rows: Rows) -> str:
     """One sentence on the first measure that differs at all; mostly that is the length of games."""
-    for one in told:
+    for words in worded:
         beyond = {
-            variant: [row for row in rows[variant, one.measure] if is_beyond_chance(row)]
+            variant: [row for row in rows[variant, words.name] if is_beyond_chance(row)]
             for variant in variants
         }
         differing = sorted((v for v in variants if beyond[v]), key=lambda v: _mean(beyond[v]))
@@ -185,55 +165,76 @@ def _headline(variants: Sequence[str], reference: str, told: Sequence[Told], row
             continue
         few = len(differing) <= MOST_NAMED
         named = differing if few else [differing[0], differing[-1]]
-        among = listed([f"{_range(beyond[variant], one)} in {variant}" for variant in named])
+        changes = [_range(words, beyond[variant]) for variant in named]
+        among = listed([f"{said} in {v}" for said, v in zip(changes, named, strict=True)])
+        subject = "games are " if words.name == "turns" else ""
+        varies = any(" to " in said or " or " in said for said in changes)
+        sizes = " (depending on the number of players)" if varies else ""
         between = "" if few else f", and in between in {len(differing) - 2} others"
         alike = [variant for variant in variants if not beyond[variant]]
         rest = f"; no difference beyond chance in {_some(alike)}" if alike else ""
-        subject = "games are" if one.measure == "turns" else one.subject
-        sizes = " (by number of players)" if " to " in among else ""
-        return f"Against {reference}, {subject} {among}{sizes}{between}{rest}."
+        return f"Compared with {reference}, {subject}{among}{sizes}{between}{rest}."
+    nouns = [words.wording.noun for words in worded]
     return (
         f"No difference beyond chance between {reference} and {_some(variants)} in "
-        f"{', '.join(one.noun for one in told[:-1])} or {told[-1].noun}."
+        f"{', '.join(nouns[:-1])} or {nouns[-1]}."
     )
 
 
-def _levels(one: Told, measures: pl.DataFrame) -> str:
+def _range(words: _Words, found: Sequence[Row]) -> str:
+    """A change, from the least to the most over numbers of players; of turns in per cent."""
+    if words.name == "turns":
+        signed = [100 * _amount(row) / (row["value"] - _amount(row)) for row in found]
+    else:
+        signed = [words.measure.scale * _amount(row) for row in found]
+
+    def one_way(sign: int) -> str:
+        sizes = sorted(abs(size) for size in signed if sign * size > 0)
+        places = ".1f" if words.name == "turns" else ".2g"
+        ends = list(dict.fromkeys(f"{size:{places}}" for size in (sizes[0], sizes[-1])))
+        amount = " to ".join(ends)
+        if words.name == "turns":
+            return f"{amount} % {'longer' if sign > 0 else 'shorter'}"
+        return words.changed(sign, amount)
+
+    ways = [one_way(sign) for sign in (1, -1) if any(sign * size > 0 for size in signed)]
+    return " or ".join(ways)
+
+
+def _levels(words: _Words, measures: pl.DataFrame) -> str:
     """What a measure comes to, variant by variant; of the first seat, whether that is anything at all."""
-    found = measures.filter(pl.col("measure") == one.measure).to_dicts()
-    sign = "+" if one.measure == "first_seat" else ""
+    found = measures.filter(pl.col("measure") == words.name).to_dicts()
+    sign, scale = "+" if words.measure.signed else "", words.measure.scale
     said = []
     for variant in dict.fromkeys(row["variant"] for row in found):
         sizes = [
-            f"{plus_minus(one.scale * row['value'], one.scale * _half(row), sign)} with {row['players']}"
+            f"{plus_minus(scale * row['value'], scale * half_width(row, 'value'), sign)} with "
+            f"{row['players']}"
             for row in found
             if row["variant"] == variant
         ]
         said.append(f"{listed(sizes)} players in {variant}")
-    text = f"{one.level or one.subject} ({one.level_unit or one.unit}) {'; '.join(said)}"
-    if one.measure == "first_seat":
-        text += f": {_beyond_even(found)}"
-    return f"{text[0].upper()}{text[1:]}."
+    before, _, after = words.wording.level.partition(" {n}")
+    text = f"{before} ({after.strip() or words.measure.unit}): {'; '.join(said)}"
+    if words.name == "first_seat":
+        text += f"; {_beyond_even(found)}"
+    return sentence(text)
 
 
 def _beyond_even(found: Sequence[Row]) -> str:
     """Where the first seat's share is not even, beyond chance, corrected for all of them."""
     width = float(norm.ppf(0.5 + CONFIDENCE / 2))
     tested = [
-        row | {"p_value": Estimate(row["value"], _half(row) / width).p_value} for row in found
+        row | {"p_value": Estimate(row["value"], half_width(row, "value") / width).p_value}
+        for row in found
     ]
-    even = [row for row in corrected(tested) if not is_beyond_chance(row)]
+    even = [row for row in with_adjusted(tested) if not is_beyond_chance(row)]
     if not even:
         return "all beyond chance" if len(found) > 1 else "beyond chance"
     if len(even) == len(found):
         return "none of it beyond chance"
     places = [f"{row['variant']} with {row['players']}" for row in even]
-    return f"beyond chance but for {listed(places)}"
-
-
-def _half(row: Row) -> float:
-    """Half the interval of a value."""
-    return float(row["value_high"] - row["value_low"]) / 2
+    return f"beyond chance except for {listed(places)}"
 
 
 def _some(variants: Sequence[str]) -> str:
@@ -241,42 +242,26 @@ def _some(variants: Sequence[str]) -> str:
     return listed(variants) if len(variants) <= MOST_NAMED else f"{len(variants)} variants"
 
 
-def _range(found: Sequence[Row], one: Told) -> str:
-    """A difference, from the least to the most over table sizes; of turns, how much longer games are."""
-    if one.measure == "turns":
-        signed = [100 * _amount(row) / (row["value"] - _amount(row)) for row in found]
-        one = one._replace(unit="%", more="longer", less="shorter")
-    else:
-        signed = [one.scale * _amount(row) for row in found]
-    places = ".1f" if one.measure == "turns" else ".2g"
-    ends = [f"{size:{places}}" for size in sorted(map(abs, signed))]
-    if min(signed) < 0 < max(signed):
-        low, high = f"{-min(signed):{places}}", f"{max(signed):{places}}"
-        return f"{low} {one.unit} {one.less} to {high} {one.unit} {one.more}"
-    amount = ends[0] if ends[0] == ends[-1] else f"{ends[0]} to {ends[-1]}"
-    return f"{amount} {one.unit} {one.direction(signed[0])}"
-
-
 def _mean(found: Sequence[Row]) -> float:
     return sum(map(_amount, found)) / len(found)
 
 
-# ------------------------------------------------------------------------------------------ numbers
+# -------------------------------------------------------------------------------------------------- numbers
 
 
 def _amount(row: Row) -> float:
     return float(row["difference"])
 
 
-def _size(row: Row, one: Told) -> str:
-    """How large a difference is, with its half-width, as 3.21 ± 0.10."""
-    return _signed(row, one).lstrip("+-")
+def _size(row: Row, words: _Words) -> str:
+    """How large a difference is, with half its interval, e.g. 3.21 ± 0.10."""
+    return _signed(row, words).lstrip("+-")
 
 
-def _signed(row: Row, one: Told) -> str:
-    """A difference with its half-width, as -3.21 ± 0.10."""
-    half = one.scale * (row["difference_high"] - row["difference_low"]) / 2
-    return plus_minus(one.scale * _amount(row), half, sign="+")
+def _signed(row: Row, words: _Words) -> str:
+    """A difference with half its interval, e.g. -3.21 ± 0.10."""
+    scale = words.measure.scale
+    return plus_minus(scale * _amount(row), scale * half_width(row, "difference"), sign="+")
 
 
 def _rounded_up(value: float) -> str:

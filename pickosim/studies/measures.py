@@ -1,257 +1,385 @@
-"""Measures of games as sums over blocks: length, fails, steals, margin, ties, seats, wins by bot.
+"""Measures of games, each declared once: how it is counted, what it is called, and how a change of it is worded.
 
-A block is one game number, hence the same dice, in one or more rotations of a table. Of every block
-some whole numbers are noted, its *values*. Their sums and products over blocks are all that a mean,
-a ratio, its interval, and a difference paired by dice need to know.
+A measure is a mean per game, a share of turns or of games, or a percentile. Those with a `count` are whole numbers of
+each game, added up over the games of a block, and so are those named like a counter of the engine (`Counters` in
+`pickosim.engine.table`); the others are derived from these and from wins.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import product
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pickosim.engine.tally import Tally
-from pickosim.games.frames import win_shares
-from pickosim.stats.moments import Estimate, Moments, share_interval, stratified_mean
-from pickosim.studies.tournament_sums import PARTS
+from pickosim.columns import NUMBER, PERCENT, POINTS, SIGNED, Format, Row
+from pickosim.engine.table import COUNTERS
+from pickosim.engine.tally import PARTS, Tally, win_parts
+from pickosim.errors import PickosimError, suggest
+from pickosim.runs.sums import Sums
+from pickosim.stats.estimates import BlockSums, Reading, mean, products, ratio
+from pickosim.stats.moments import Rate
+from pickosim.stats.multiple_testing import adjusted
 
 Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
-COUNTED = (
-    "turns",
-    "rolls",
-    "fails_no_new_face",
-    "fails_no_worm",
-    "fails_nothing_to_claim",
-    "steals",
-    "hen_steals",
-    "flips",
-    "tiles_left_out",
-    "margin",
-    "ties",
-    "lead_changes",
-    "unfinished",
+Kind = Literal["per game", "share of games", "share of turns", "percentile"]
+
+
+@dataclass(frozen=True)
+class ArmSums(BlockSums):
+    """What some blocks of one arm came to; see `block_values`."""
+
+    matchup: tuple[str, ...]
+    """The bots by seat, in the first rotation."""
+    stronger: str | None = None
+    """The bot that `skill` is about."""
+
+    @property
+    def players(self) -> int:
+        """Players per game."""
+        return len(self.matchup)
+
+    def win_share_of_seat(self, seat: int) -> Reading:
+        """The win share of a seat, whoever sits there."""
+        return mean(self, _seat_wins(seat), PARTS)
+
+    def wins_by_fair_share(self, bot: str) -> Reading:
+        """The wins of a bot divided by its fair share: 1 if its seats win as often as any other seats do."""
+        return mean(self, _bot_wins(bot), PARTS * self.matchup.count(bot) / self.players)
+
+
+@dataclass(frozen=True)
+class Wording:
+    """How sentences speak of a measure; {n} is a number with its error, {bot} the stronger bot."""
+
+    noun: str
+    """E.g. no difference in …"""
+    more: str
+    less: str
+    level: str
+    """What it comes to, e.g. games take {n} turns."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure of games."""
+
+    name: str
+    label: str
+    description: str
+    kind: Kind = "per game"
+    count: Callable[[Tally, int], NDArray[np.generic]] | None = None
+    """(G,): the whole number of each game, from its results and the number of tiles in play; not needed for
+    a counter of the engine, which is found by its name."""
+    derived: Callable[[ArmSums], Reading] | None = None
+    """How it is read from the values of blocks, if it is not counted itself."""
+    wording: Wording | None = None
+    unit: str = ""
+    """Of a difference in sentences, e.g. turns; of shares it is points."""
+    signed: bool = False
+    """Whether it is itself a difference, so that its sign is always shown."""
+    percentile: tuple[str, int] | None = None
+    """Of which measure, and how many per cent of the games do not exceed it."""
+
+    @property
+    def is_share(self) -> bool:
+        """Whether it is a share, shown in % and its differences in points."""
+        return self.kind in ("share of games", "share of turns")
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether each game has a whole number of it."""
+        return self.count is not None or self.name in COUNTERS._fields
+
+    def counted(self, tally: Tally, tiles: int) -> Ints:
+        """(G,): the whole number of each game, of a measure that is counted."""
+        found = tally.counter(self.name) if self.count is None else self.count(tally, tiles)
+        return found.astype(np.int64)
+
+    def read(self, of: ArmSums) -> Reading:
+        """The measure in some blocks of an arm."""
+        if self.derived is not None:
+            return self.derived(of)
+        return (
+            ratio(of, self.name, "turns") if self.kind == "share of turns" else mean(of, self.name)
+        )
+
+    @property
+    def scale(self) -> float:
+        """What its numbers are multiplied by to be shown."""
+        return 100.0 if self.is_share else 1.0
+
+    @property
+    def format(self) -> Format:
+        """How a value is written."""
+        return PERCENT if self.is_share else NUMBER
+
+    @property
+    def difference_format(self) -> Format:
+        """How a difference is written."""
+        return POINTS if self.is_share else SIGNED
+
+
+def _margin(tally: Tally, tiles: int) -> Ints:
+    best_two = np.sort(tally.score.astype(np.int64), axis=1)[:, -2:]
+    return best_two[:, 1] - best_two[:, 0]
+
+
+def _above_even(of: ArmSums) -> Reading:
+    value, weights = of.win_share_of_seat(0)
+    return Reading(value - 1 / of.players, weights)
+
+
+def _percentiles(name: str) -> list[Measure]:
+    return [
+        Measure(
+            f"{name}_p{percent}",
+            f"{name}, {percent} % of games",
+            f"The smallest number of {name} that {percent} % of games do not exceed; without a p value, as it "
+            "is a whole number. Intervals of its differences are bootstrapped over groups of blocks.",
+            "percentile",
+            percentile=(name, percent),
+        )
+        for percent in (5, 50, 95)
+    ]
+
+
+def _fails(reason: str, words: str) -> Measure:
+    return Measure(
+        f"fails_{reason}",
+        f"fails: {words}, % of turns",
+        f"Share of turns that fail: {words}.",
+        "share of turns",
+    )
+
+
+_ALL = (
+    Measure(
+        "turns",
+        "turns per game",
+        "Turns per game, of all players.",
+        count=lambda tally, tiles: tally.turns,
+        unit="turns",
+        wording=Wording(
+            "turns per game",
+            "games take {n} more turns",
+            "games take {n} fewer turns",
+            "games take {n} turns",
+        ),
+    ),
+    Measure("rolls", "rolls per game", "Rolls per game."),
+    *_percentiles("turns"),
+    *_percentiles("rolls"),
+    _fails("no_new_face", "no new face"),
+    _fails("no_worm", "no worm"),
+    _fails("nothing_to_claim", "nothing to claim"),
+    Measure("steals", "steals per game", "Tiles stolen."),
+    Measure("hen_steals", "hens stolen per game", "Sitting hens stolen."),
+    Measure("flips", "flips per game", "Tiles flipped.", count=lambda tally, tiles: tally.flips),
+    Measure(
+        "tiles_left_out",
+        "tiles left out per game",
+        "Tiles that no player ends with.",
+        count=lambda tally, tiles: tiles - tally.tiles.sum(axis=1, dtype=np.int64),
+    ),
+    Measure(
+        "margin",
+        "winner's margin, worms",
+        "The best score minus the second best.",
+        count=_margin,
+        unit="worms",
+        wording=Wording(
+            "the winner's margin",
+            "the winner's margin is {n} worms larger",
+            "the winner's margin is {n} worms smaller",
+            "the winner leads by {n} worms",
+        ),
+    ),
+    Measure(
+        "ties",
+        "ties, % of games",
+        "Share of games with a shared first place.",
+        "share of games",
+        lambda tally, tiles: (tally.rank == 1).sum(axis=1) > 1,
+        wording=Wording(
+            "ties",
+            "ties are {n} points more frequent",
+            "ties are {n} points less frequent",
+            "games with a shared first place are {n} % of all",
+        ),
+        unit="points",
+    ),
+    Measure(
+        "lead_changes",
+        "lead changes per game",
+        "How often another player than before leads alone after a turn.",
+        unit="times",
+        wording=Wording(
+            "lead changes",
+            "the lead changes {n} more times per game",
+            "the lead changes {n} fewer times per game",
+            "the lead changes {n} times per game",
+        ),
+    ),
+    Measure(
+        "first_seat",
+        "first seat, points above even",
+        "Win share of the seat that begins, minus the even share.",
+        "share of games",
+        derived=lambda of: _above_even(of),
+        unit="points",
+        signed=True,
+        wording=Wording(
+            "the first seat's win share",
+            "the first seat wins {n} points more",
+            "the first seat wins {n} points less",
+            "compared with an even share, the first seat wins {n} points",
+        ),
+    ),
+    Measure(
+        "skill",
+        "win share of {bot}, fair = 1",
+        "Win share of the stronger bot divided by its fair share: 1 means that its seats win as often as "
+        "others. The stronger bot is the one with more wins per seat under the reference rules. There is "
+        "none where all bots are the same.",
+        derived=lambda of: of.wins_by_fair_share(of.stronger or of.matchup[0]),
+        unit="of a fair share",
+        wording=Wording(
+            "what {bot} wins",
+            "{bot} wins {n} of a fair share more",
+            "{bot} wins {n} of a fair share less",
+            "{bot} wins {n} of its fair share",
+        ),
+    ),
+    Measure(
+        "unfinished",
+        "unfinished, % of games",
+        "Share of games that the turn limit ended.",
+        "share of games",
+        lambda tally, tiles: ~tally.finished,
+    ),
 )
-"""Values that every table has; each is added up over the games of a block.
 
-`tiles_left_out`: tiles that nobody ends with. `margin`: the best score minus the second best.
-`ties`: games with a shared first place. `lead_changes`: see `Tally`.
-"""
+MEASURES = {measure.name: measure for measure in _ALL}
 
-FAILS = COUNTED[2:5]
-"""By reason; as measures they are shares of turns."""
+COUNTED = tuple(measure for measure in _ALL if measure.is_counted)
 
-SHARES = ("ties", "unfinished", "first_seat")
-"""Measures that are shares of games, first_seat up to a constant."""
+WORDED = [
+    MEASURES[name] for name in ("turns", "first_seat", "skill", "margin", "lead_changes", "ties")
+]
+"""Measures that sentences are about, the most important first; the others stand in the tables."""
+
+ABSENCE = [MEASURES[name] for name in ("turns", "margin", "first_seat")]
+"""What a game without a specialist is measured by."""
 
 
-def value_names(table: Sequence[str]) -> list[str]:
-    """The names of the V values of a block, at a table with these bots by seat.
+# -------------------------------------------------------------------------------------- values of blocks
 
-    Beside COUNTED: the wins (in PARTS) of every seat, and of every bot of that name, wherever it sits.
+
+def value_names(matchup: Sequence[str]) -> tuple[str, ...]:
+    """The names of the V values of a block, in games between these bots by seat.
+
+    Besides the counted measures: the wins (in PARTS) of every seat, and of every bot of that name, wherever
+    it sits.
     """
-    seats = [seat_wins(seat) for seat in range(len(table))]
-    return [*COUNTED, *seats, *(bot_wins(bot) for bot in dict.fromkeys(table))]
+    seats = [_seat_wins(seat) for seat in range(len(matchup))]
+    bots = [_bot_wins(bot) for bot in dict.fromkeys(matchup)]
+    return (*(measure.name for measure in COUNTED), *seats, *bots)
 
 
-def seat_wins(seat: int) -> str:
-    """The name of the value that counts the wins of a seat."""
+def _seat_wins(seat: int) -> str:
     return f"wins of seat {seat}"
 
 
-def bot_wins(bot: str) -> str:
-    """The name of the value that counts the wins of a bot."""
+def _bot_wins(bot: str) -> str:
     return f"wins of {bot}"
 
 
-def block_values(tallies: Sequence[Tally], table: Sequence[str], tiles: int) -> Ints:
+def block_values(tallies: Sequence[Tally], matchup: Sequence[str], tiles: int) -> Ints:
     """(V, B): the values of B blocks, each added up over its games; see `value_names`.
 
-    One tally of B games a rotation: in rotation r, seat s is taken by the bot `table[s + r]`. Lead
+    One tally of B games per rotation: in rotation r, seat s is taken by the bot `matchup[s + r]`. Lead
     changes are those of games played with `follow_lead`, otherwise 0. `tiles` are those of the rules.
     """
-    wins = [np.rint(PARTS * win_shares(tally)).astype(np.int64) for tally in tallies]
+    wins = [win_parts(tally.rank) for tally in tallies]
     by_place = np.sum([np.roll(won, turn, axis=1) for turn, won in enumerate(wins)], axis=0)
     values = [
         *np.sum([_counted(tally, tiles) for tally in tallies], axis=0),
         *np.sum(wins, axis=0).T,
         *(
-            by_place[:, [place for place, name in enumerate(table) if name == bot]].sum(axis=1)
-            for bot in dict.fromkeys(table)
+            by_place[:, [place for place, name in enumerate(matchup) if name == bot]].sum(axis=1)
+            for bot in dict.fromkeys(matchup)
         ),
     ]
     return np.stack(values).astype(np.int64)
 
 
 def _counted(tally: Tally, tiles: int) -> Ints:
-    """(C, B): the values in COUNTED, game by game."""
-    best_two = np.sort(tally.score.astype(np.int64), axis=1)[:, -2:]
-    return np.stack(
-        [
-            tally.turns.astype(np.int64),
-            tally.rolls,
-            *tally.fails.T,
-            tally.steals,
-            tally.hen_steals,
-            tally.flips,
-            tiles - tally.tiles.sum(axis=1, dtype=np.int64),
-            best_two[:, 1] - best_two[:, 0],
-            (tally.rank == 1).sum(axis=1) > 1,
-            tally.lead_changes,
-            ~tally.finished,
-        ]
-    ).astype(np.int64)
+    """(C, G): the counted measures, game by game, in the order of COUNTED."""
+    return np.stack([measure.counted(tally, tiles) for measure in COUNTED])
 
 
-def products(values: Ints, others: Ints) -> Ints:
-    """(V, V): sums over blocks of each value of the one times each of the other, block by block."""
-    return np.asarray(values @ others.T)
+def arms_summed(arms: Sequence[Ints], base: Ints) -> Sums:
+    """Sums over blocks of the values (V, B) of each of A arms, and of their products.
+
+    `totals` (A, V), `products` (A, V, V) of an arm's values, `crossed` (A, V, V) of an arm's with those of
+    the base, which all differences are to.
+    """
+    return {
+        "totals": np.stack([values.sum(axis=1) for values in arms]),
+        "products": np.stack([products(values, values) for values in arms]),
+        "crossed": np.stack([products(values, base) for values in arms]),
+    }
 
 
-@dataclass(frozen=True)
-class Measured:
-    """What some blocks of a table came to: sums over blocks of the values, and of their products."""
-
-    table: tuple[str, ...]
-    """The bots by seat, in the first rotation."""
-    rotations: int
-    """Games of a block."""
-    blocks: int
-    totals: Ints
-    """(V,)"""
-    products: Ints
-    """(V, V)"""
-
-    @property
-    def players(self) -> int:
-        """At the table."""
-        return len(self.table)
-
-    @property
-    def games(self) -> int:
-        """One a block and rotation."""
-        return self.blocks * self.rotations
-
-
-def total(of: Measured, name: str) -> int:
-    """The sum of a value over all games."""
-    return int(of.totals[value_names(of.table).index(name)])
-
-
-def measured(values: Ints, table: Sequence[str], rotations: int) -> Measured:
-    """The sums of some blocks, from their values (V, B)."""
-    return Measured(
-        tuple(table), rotations, values.shape[1], values.sum(axis=1), products(values, values)
+def arm_of(sums: Sums, arm: int, matchup: Sequence[str], rotations: int) -> ArmSums:
+    """One arm of `arms_summed`."""
+    return ArmSums(
+        names=value_names(matchup),
+        per_block=rotations,
+        blocks=int(sums["blocks"]),
+        totals=sums["totals"][arm],
+        products=sums["products"][arm],
+        matchup=tuple(matchup),
     )
 
 
-class Reading(NamedTuple):
-    """A measure of some blocks: its value, and how far each block moves it.
-
-    The value of a block moves it by `weights @ values / blocks`, to first order: exactly if it is a
-    mean, and by the linear approximation if it is a ratio of two sums, as fails by turns (Cochran,
-    Sampling Techniques, 1977, section 6.11).
-    """
-
-    value: float
-    weights: Floats
-    """(V,)"""
+def about_bot(of: ArmSums, stronger: str | None) -> ArmSums:
+    """The same sums, with the bot that `skill` is about."""
+    return replace(of, stronger=stronger)
 
 
-def read_mean(of: Measured, name: str, unit: float = 1.0) -> Reading:
-    """The mean of a value over all games, in that unit."""
-    names = value_names(of.table)
-    weights = np.zeros(len(names))
-    weights[names.index(name)] = 1 / (unit * of.rotations)
-    return Reading(total(of, name) / (unit * of.games), weights)
+# -------------------------------------------------------------------------------------------- parts of rows
 
 
-def read_ratio(of: Measured, above: str, below: str) -> Reading:
-    """The sum of a value by the sum of another."""
-    names = value_names(of.table)
-    ratio = total(of, above) / total(of, below)
-    weights = np.zeros(len(names))
-    weights[names.index(above)], weights[names.index(below)] = 1.0, -ratio
-    return Reading(ratio, weights * of.blocks / total(of, below))
+def rate_columns(name: str, rate: Rate | Sequence[float | None]) -> Row:
+    """A rate and the ends of its interval as columns."""
+    return dict(zip((name, f"{name}_low", f"{name}_high"), rate, strict=True))
 
 
-def read_seat(of: Measured, seat: int) -> Reading:
-    """The win share of a seat, whoever sits there."""
-    return read_mean(of, seat_wins(seat), PARTS)
+def with_adjusted(rows: Sequence[Row]) -> list[Row]:
+    """The rows with `p_adjusted`: their p values, corrected for all of them; None where there is none."""
+    values = iter(adjusted([row["p_value"] for row in rows if row["p_value"] is not None]))
+    return [row | {"p_adjusted": None if row["p_value"] is None else next(values)} for row in rows]
 
 
-def read_bot(of: Measured, bot: str) -> Reading:
-    """What a bot wins by its fair share: 1 if its seats win as often as any other seats do."""
-    seats = of.table.count(bot)
-    return read_mean(of, bot_wins(bot), PARTS * seats / of.players)
+# --------------------------------------------------------------------------------------------------- by name
 
 
-def read(of: Measured, measure: str) -> Reading:
-    """A measure by name: one of COUNTED a game, of FAILS a turn; or `first_seat`.
-
-    `first_seat` is the win share of the seat that begins, minus the share that all seats have.
-    """
-    if measure == "first_seat":
-        value, weights = read_seat(of, 0)
-        return Reading(value - 1 / of.players, weights)
-    return read_ratio(of, measure, "turns") if measure in FAILS else read_mean(of, measure)
-
-
-def interval(of: Measured, reading: Reading, *, share: bool = False) -> tuple[float, float]:
-    """The 95 % interval of a measure; `share`: it is a share of games, up to a constant.
-
-    If a share is 0 or 1 in all blocks, it has the exact bound of `stats.share_interval`.
-    """
-    moments = _moments(of, reading)
-    estimate = stratified_mean([moments])
-    if not share:
-        return Estimate(reading.value, estimate.error).interval()
-    offset = reading.value - estimate.mean
-    low, high = share_interval([moments])
-    return low + offset, high + offset
+def check_worded(about: str) -> None:
+    """Refuse a measure that headlines cannot be about."""
+    known = [measure.name for measure in WORDED]
+    if about not in known:
+        raise PickosimError(
+            f'A headline is about {", ".join(known[:-1])} or {known[-1]}, not about "{about}"'
+            f"{suggest(about, known) or '.'}"
+        )
 
 
-def _moments(of: Measured, reading: Reading) -> Moments:
-    """Of what each block moves a measure by."""
-    return Moments(
-        float(of.blocks),
-        _total(reading, of),
-        _product(reading, of.products, reading),
-    )
-
-
-def _total(reading: Reading, of: Measured) -> float:
-    """Of what each block moves a measure by, the sum over blocks."""
-    return sum(float(reading.weights[k] * of.totals[k]) for k in np.flatnonzero(reading.weights))
-
-
-def _product(a: Reading, of_both: Ints, b: Reading) -> float:
-    """Of what each block moves two measures by, the sum over blocks of the product.
-
-    Added up one by one: the same numbers give the same sum, so that what is alike differs by nothing.
-    """
-    pairs = product(np.flatnonzero(a.weights), np.flatnonzero(b.weights))
-    return sum(float(a.weights[i] * of_both[i, j] * b.weights[j]) for i, j in pairs)
-
-
-def difference(
-    of: Measured, reading: Reading, reference: Measured, base: Reading, crossed: Ints
-) -> Estimate:
-    """How far a measure differs from that of a reference which was played with the same dice.
-
-    The error is of the difference block by block, so what the dice do to both alike cancels.
-    `crossed` are the `products` of their values.
-    """
-    squares = (
-        _product(reading, of.products, reading)
-        - 2 * _product(reading, crossed, base)
-        + _product(base, reference.products, base)
-    )
-    moments = Moments(float(of.blocks), _total(reading, of) - _total(base, reference), squares)
-    return Estimate(reading.value - base.value, stratified_mean([moments]).error)
+def measure_format(name: str, column: str) -> Format:
+    """How a number of a measure is written: a `difference`, or a value."""
+    measure = MEASURES[name]
+    return measure.difference_format if column == "difference" else measure.format

@@ -1,4 +1,4 @@
-"""The schedule: which bots meet, in which seats, with which dice, and when it is asked whether to stop.
+"""The schedule: which bots meet, in which seats, with which dice, and when to check whether to stop.
 
 A matchup is played in blocks: the same game number, hence the same dice, for every rotation of the
 seats. So every bot sits everywhere equally often, and what the dice favour, they favour for all.
@@ -11,22 +11,21 @@ from itertools import combinations, pairwise
 from math import ceil, comb
 from random import Random
 
-from pickosim.amounts import numbers
-from pickosim.engine.rulebook import check_players
+from pickosim.amounts import LAST_GAME, parse_numbers
 from pickosim.errors import PickosimError, suggest
-from pickosim.games.match import LAST_GAME
+from pickosim.rules import check_players
 
 Matchup = tuple[str, ...]
-"""The bots of one table, by name."""
+"""The bots of one game, by name."""
 
-MOST_TABLES = 500
-"""Matchups that are played at most, if nothing else is asked for; of more, a sample."""
+MAX_MATCHUPS = 500
+"""Matchups that are played at most by default; of more, a sample."""
 
 LANE = 10**12
 """Game numbers that a matchup has to itself: no two share dice, so their results are independent."""
 
 FIRST_LOOK = 2048
-"""Blocks a matchup before it is first asked whether to stop."""
+"""Blocks per matchup before the first check whether to stop."""
 
 LOOK_GROWTH = 1.25
 
@@ -36,7 +35,7 @@ def round_robin(
     players: int,
     *,
     focus: str | None = None,
-    most: int = MOST_TABLES,
+    most: int = MAX_MATCHUPS,
     seed: int = 0,
 ) -> tuple[list[Matchup], int]:
     """Choices of so many bots, and of how many they are: all of them, each once, or a seeded sample.
@@ -46,10 +45,10 @@ def round_robin(
     if focus is not None and focus not in bots:
         raise PickosimError(f'The focus "{focus}" is not entered{suggest(focus, bots) or "."}')
     if most < 1:
-        raise PickosimError(f"{most} tables cannot be played.")
+        raise PickosimError(f"{most} matchups cannot be played.")
     if len(bots) < players:
         raise PickosimError(
-            f"A table of {players} needs {players} bots, and only {len(bots)} "
+            f"A game of {players} needs {players} bots, and only {len(bots)} "
             f"{'is' if len(bots) == 1 else 'are'} entered; a bot may be entered several times."
         )
     others = [bot for bot in bots if bot != focus]
@@ -77,27 +76,31 @@ def _sample(bots: Sequence[str], size: int, wanted: int, chance: Random) -> list
     return sorted(found, key=lambda chosen: [place[bot] for bot in chosen])
 
 
-def table_sizes(players: int | str | Sequence[int]) -> list[int]:
-    """Numbers of players at a table, as 4, "2-5" or [2, 4]."""
-    sizes = numbers(str(players), "Players") if isinstance(players, str | int) else list(players)
+def player_counts(players: int | str | Sequence[int]) -> list[int]:
+    """Numbers of players, e.g. 4, "2-5" or [2, 4]."""
+    sizes = (
+        parse_numbers(str(players), "Players") if isinstance(players, str | int) else list(players)
+    )
+    if not sizes:
+        raise PickosimError("Name one number of players at least.")
     for size in sizes:
         check_players(size)
     return sizes
 
 
 def rotations(matchup: Matchup) -> list[Matchup]:
-    """The seatings of a block: every bot begins once, and the order round the table stays."""
+    """The seatings of a block: every bot begins once, and who sits behind whom stays the same."""
     return [matchup[k:] + matchup[:k] for k in range(len(matchup))]
 
 
 def blocks_for(games: int, players: int) -> int:
-    """Blocks of one game a rotation that make at least so many games."""
+    """Blocks of one game per rotation that make at least so many games."""
     if games < 1:
         raise PickosimError(f"{games} games cannot be played.")
     blocks = ceil(games / players)
     if blocks > LANE:
         raise PickosimError(
-            f"{games:,} games a matchup are too many; {LANE * players:,} are the most."
+            f"{games:,} games per matchup are too many; {LANE * players:,} are the most."
         )
     return blocks
 
@@ -111,7 +114,7 @@ def lane(matchup: int) -> int:
 
 
 def looks(blocks: int) -> Iterator[int]:
-    """The numbers of blocks after which it is asked whether to stop: fixed before the first game.
+    """The numbers of blocks after which to check whether to stop: fixed before the first game.
 
     They grow by a quarter: seldom enough to keep workers busy, and never far beyond what was needed.
     """
@@ -123,7 +126,7 @@ def looks(blocks: int) -> Iterator[int]:
 
 
 def chunks(first: int, last: int, size: int) -> Iterator[range]:
-    """Blocks from `first` up to `last` in equal pieces of at most that size: a small rest would be slow."""
+    """Blocks from `first` up to `last` in equal ranges of at most that size: a small rest would be slow."""
     pieces = ceil((last - first) / size)
     ends = [first + (last - first) * k // pieces for k in range(pieces + 1)] if pieces else []
     yield from (range(a, b) for a, b in pairwise(ends))

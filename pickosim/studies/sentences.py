@@ -1,11 +1,11 @@
-"""Sentences: what findings are put together from, and when one may be called beyond chance."""
+"""Sentences: parts that findings share, and when a difference may be called beyond chance."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import floor, isfinite, log10
 
-from pickosim.studies.table_rows import Row
+from pickosim.columns import Row
 
 BEYOND_CHANCE = 0.05
 """A difference is called beyond chance if its corrected p value is below."""
@@ -19,8 +19,28 @@ def is_beyond_chance(row: Row) -> bool:
     return row["p_adjusted"] is not None and bool(row["p_adjusted"] < BEYOND_CHANCE)
 
 
+def quoted(bot: str) -> str:
+    """A bot's name, marked as such, so that `expected` is not read as a word of the sentence."""
+    return f"`{bot}`"
+
+
+def sentence(text: str) -> str:
+    """A text with a capital letter and a full stop."""
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def the(specialist: str) -> str:
+    """A specialist in a sentence."""
+    return f"the {specialist.replace('-', ' ')}"
+
+
+def half_width(row: Row, name: str) -> float:
+    """Half the interval of a rate."""
+    return float(row[f"{name}_high"] - row[f"{name}_low"]) / 2
+
+
 def about_few_blocks(fewest: int) -> Iterator[str]:
-    """A warning, if there is reason for one."""
+    """A warning if blocks are few."""
     if fewest < FEW_BLOCKS:
         yield (
             f"With only {fewest:,} {'block' if fewest == 1 else 'blocks'} (games with the same "
@@ -35,7 +55,7 @@ def plus_minus(value: float, half: float, sign: str = "") -> str:
     exponent = floor(log10(half))
     places = min(6, max(0, -exponent + (half < 1.95 * 10**exponent)))
     if value and not round(value, places):
-        places = min(6, places + 1)  # so that it is seen on which side of 0 it lies
+        places = min(6, places + 1)  # so that its sign shows
     return f"{round(value, places) + 0.0:{sign},.{places}f} ± {half:,.{places}f}"
 
 

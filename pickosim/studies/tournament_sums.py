@@ -1,4 +1,4 @@
-"""Block sums: what some blocks of a table add up to, by bot, seat and pair.
+"""The sums of a tournament: what some blocks of a matchup add up to, by bot, seat and pair.
 
 Everything is a sum of whole numbers. Squares and products are sums over blocks of a block's totals:
 blocks are independent of each other, the games of a block are not.
@@ -7,31 +7,34 @@ blocks are independent of each other, the games of a block are not.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import comb
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from pickosim.engine.kernels import inlined, kernel, whole
-from pickosim.engine.tally import Tally
-from pickosim.games.batch import play_games
-from pickosim.games.match import Match
+from pickosim.bots.entrants import Entrant
+from pickosim.engine.kernels import as_int, kernel
+from pickosim.engine.tally import PARTS, Tally, win
+from pickosim.games.frames import saved_games
+from pickosim.rules import RuleSet
 from pickosim.runs.sums import Sums
+from pickosim.studies.arms import Arm, play_arm
+from pickosim.studies.holders import holder_sums
+from pickosim.studies.schedule import Matchup, rotations
 
 Ints = NDArray[np.int64]
 
-PARTS = 420
-"""Wins are counted in such parts: any number of players can share one, and sums are exact."""
-
 GROUPS = 64
-"""Blocks are dealt to so many groups, by their number; how far groups differ tells how sure a rating is."""
+"""Blocks are dealt to this many groups, by their number; how far groups differ says how certain a rating is."""
 
 
 class GameSums(NamedTuple):
-    """What the games of a table with P bots add up to. All are sums over games or blocks, of int64.
+    """What the games of a matchup of P bots add up to. All are sums over games or blocks, of int64.
 
-    Bots are in the order of the table. A square, or a product of two bots, is of a block's totals unless
+    Bots are in the order of the matchup. A square, or a product of two bots, is of a block's totals unless
     it says otherwise.
     """
 
@@ -61,32 +64,41 @@ class GameSums(NamedTuple):
     """(P, S): a histogram of each bot's scores."""
 
 
-class HeldSums(NamedTuple):
-    """Games that a bot ended with a specialist, and what it won then: (S, P), by specialist and bot.
+@dataclass(frozen=True)
+class MatchupJob:
+    """The games of a matchup: an arm per rotation of the seats."""
 
-    Squares and the product are of a block's totals.
-    """
+    matchup: Matchup
+    """The bots by name."""
+    entrants: tuple[Entrant, ...]
+    rules: RuleSet
 
-    held: Ints
-    held_squared: Ints
-    held_wins: Ints
-    """In PARTS."""
-    held_wins_squared: Ints
-    held_product: Ints
+    @property
+    def arms(self) -> list[Arm]:
+        """One per rotation."""
+        specs = tuple(entrant.spec for entrant in self.entrants)
+        return [Arm(turned, self.rules) for turned in rotations(specs)]
 
+    @property
+    def in_hand(self) -> int:
+        """All rotations."""
+        return len(self.matchup)
 
-def play_block_sums(seatings: Sequence[Match], first: int, blocks: int) -> tuple[Sums, list[Tally]]:
-    """Play some blocks of a table, one match a rotation, and add up; the tallies are given as well."""
-    tallies = [play_games(match, first, blocks) for match in seatings]
-    return block_sums(tallies, first), tallies
+    def play(self, seed: int, first: int, blocks: int) -> tuple[Sums, list[Tally]]:
+        """See `block_sums`."""
+        tallies = [play_arm(arm, seed, first, blocks) for arm in self.arms]
+        return block_sums(tallies, first), tallies
+
+    def saved(self, tallies: Sequence[Tally], part: int, seed: int, first: int) -> pl.DataFrame:
+        """One row per game and seat."""
+        return saved_games(rotations(self.matchup), tallies, part, seed, first)
 
 
 def block_sums(tallies: Sequence[Tally], first: int) -> Sums:
-    """The sums of blocks with these numbers from `first` on: one tally a rotation, B games each.
+    """The sums of blocks numbered from `first` on: one tally per rotation, B games each.
 
     `blocks` and `unfinished` games; all of `GameSums`; `choices` (GROUPS, 2**P, P): see `count_choices`;
-    `turns` (T,) is a histogram. With specialists also `gained`, `turns_held` and `used`, (S, P) by
-    specialist and bot, and all of `HeldSums`.
+    `turns` (T,) is a histogram; with specialists also what `holder_sums` says.
     """
     players = len(tallies)
     ranks = np.stack([tally.rank for tally in tallies])
@@ -95,33 +107,17 @@ def block_sums(tallies: Sequence[Tally], first: int) -> Sums:
     add_games(ranks, scores, games)
     choices = np.zeros((GROUPS, 1 << players, players), np.int64)
     for rotation in range(players):
-        count_choices(_by_bot(ranks[rotation], rotation), first, choices)
-    sums = {
+        # In rotation r, bot b sits in seat b - r.
+        count_choices(np.roll(ranks[rotation], rotation, axis=-1), first, choices)
+    bot_of = (np.arange(players) + np.arange(players)[:, None]) % players
+    return {
         "blocks": np.array(ranks.shape[1], np.int64),
         "unfinished": np.array(sum(int((~tally.finished).sum()) for tally in tallies), np.int64),
         **games._asdict(),
         "choices": choices,
         "turns": np.bincount(np.concatenate([tally.turns for tally in tallies])),
+        **holder_sums(tallies, bot_of),
     }
-    specialists = tallies[0].gained.shape[1]
-    if specialists:
-        held = HeldSums(*(np.zeros((specialists, players), np.int64) for _ in HeldSums._fields))
-        add_holders(ranks, np.stack([tally.held_at_end for tally in tallies]), held)
-        sums |= held._asdict()
-        for name in ("gained", "turns_held", "used"):
-            sums[name] = np.sum(
-                [
-                    _by_bot(getattr(tally, name).sum(axis=0, dtype=np.int64), rotation)
-                    for rotation, tally in enumerate(tallies)
-                ],
-                axis=0,
-            )
-    return sums
-
-
-def _by_bot(of_seats: NDArray[Any], rotation: int) -> NDArray[Any]:
-    """(…, P) by bot, of (…, P) by seat: in rotation r, bot b sits in seat b - r."""
-    return np.roll(of_seats, rotation, axis=-1)
 
 
 def _empty_game_sums(players: int, scores: int) -> GameSums:
@@ -131,15 +127,6 @@ def _empty_game_sums(players: int, scores: int) -> GameSums:
     return GameSums(
         *(np.zeros(shapes.get(name, (players, players)), np.int64) for name in GameSums._fields)
     )
-
-
-@inlined
-def _win(ranks: NDArray[np.uint8]) -> int:
-    """What each who shares the first place of a game has won, in PARTS."""
-    winners = 0
-    for rank in ranks:
-        winners += rank == 1
-    return PARTS // winners
 
 
 @kernel
@@ -153,10 +140,10 @@ def add_games(ranks: NDArray[np.uint8], scores: NDArray[np.uint16], sums: GameSu
         wins[:], points[:], seat_wins[:], seat_points[:], ahead[:] = 0, 0, 0, 0, 0
         for rotation in range(rotations):
             rank, score = ranks[rotation, block], scores[rotation, block]
-            win = _win(rank)
+            share = win(rank)
             for seat in range(players):
                 bot = (seat + rotation) % players
-                won, scored = win * (rank[seat] == 1), whole(score[seat])
+                won, scored = share * (rank[seat] == 1), as_int(score[seat])
                 sums.wins[bot, seat] += won
                 sums.wins_squared[bot, seat] += won * won
                 sums.scores[bot, seat] += scored
@@ -169,7 +156,7 @@ def add_games(ranks: NDArray[np.uint8], scores: NDArray[np.uint16], sums: GameSu
                 seat_points[seat] += scored
                 for other in range(players):
                     rival = (other + rotation) % players
-                    before = whole(rank[seat] < rank[other]) - whole(rank[seat] > rank[other])
+                    before = as_int(rank[seat] < rank[other]) - as_int(rank[seat] > rank[other])
                     ahead[bot, rival] += PARTS // 2 * (1 + before)
         for bot in range(players):
             sums.seat_wins_squared[bot] += seat_wins[bot] * seat_wins[bot]
@@ -179,32 +166,6 @@ def add_games(ranks: NDArray[np.uint8], scores: NDArray[np.uint16], sums: GameSu
                 sums.score_products[bot, rival] += points[bot] * points[rival]
                 sums.ahead[bot, rival] += ahead[bot, rival]
                 sums.ahead_squared[bot, rival] += ahead[bot, rival] * ahead[bot, rival]
-
-
-@kernel
-def add_holders(ranks: NDArray[np.uint8], held: NDArray[np.bool_], sums: HeldSums) -> None:
-    """Add up who ended with what; ranks (R, B, P) and held (R, B, S, P) by seat."""
-    rotations, blocks, specialists, players = held.shape
-    games, wins = np.zeros(sums.held.shape, np.int64), np.zeros(sums.held.shape, np.int64)
-    for block in range(blocks):
-        games[:], wins[:] = 0, 0
-        for rotation in range(rotations):
-            rank = ranks[rotation, block]
-            win = _win(rank)
-            for specialist in range(specialists):
-                for seat in range(players):
-                    if held[rotation, block, specialist, seat]:
-                        bot = (seat + rotation) % players
-                        games[specialist, bot] += 1
-                        wins[specialist, bot] += win * (rank[seat] == 1)
-        for specialist in range(specialists):
-            for bot in range(players):
-                count, won = games[specialist, bot], wins[specialist, bot]
-                sums.held[specialist, bot] += count
-                sums.held_squared[specialist, bot] += count * count
-                sums.held_wins[specialist, bot] += won
-                sums.held_wins_squared[specialist, bot] += won * won
-                sums.held_product[specialist, bot] += count * won
 
 
 def _tie_weights() -> NDArray[np.int64]:
@@ -224,12 +185,7 @@ _WEIGHTS = _tie_weights()
 
 
 @kernel
-def count_choices(
-    ranks: NDArray[np.uint8],
-    first: int,
-    choices: NDArray[np.int64],
-    weights: NDArray[np.int64] = _WEIGHTS,
-) -> None:
+def count_choices(ranks: NDArray[np.uint8], first: int, choices: NDArray[np.int64]) -> None:
     """Count who was placed next among those not placed yet, from the finishing order of every game.
 
     ranks (B, P): a game's ranks by bot. choices (GROUPS, 2**P, P): of each group of blocks and each set
@@ -256,5 +212,5 @@ def count_choices(
                         before += placed >> bot & 1
                     for bot in range(players):
                         if (tied & ~placed) >> bot & 1:
-                            choices[group, left, bot] += weights[count, before]
+                            choices[group, left, bot] += _WEIGHTS[count, before]
             unplaced &= ~tied

@@ -1,24 +1,45 @@
-"""Variants: rule sets under names of their own, from presets and files, `--set` and `--sweep`."""
+"""Rules of a study: how they are kept in a plan, and variants from presets, files, `--set` and `--sweep`."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import product
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pickosim.amounts import range_values
+from pydantic import BeforeValidator, PlainSerializer
+from pydantic.dataclasses import dataclass
+
+from pickosim.amounts import expand_range
 from pickosim.errors import PickosimError, RulesError, suggest
-from pickosim.rules import RuleSet, differences, load_rules
+from pickosim.rule_files import differences, load_rules
+from pickosim.rules import RuleSet
+
+StoredRules = Annotated[
+    RuleSet,
+    PlainSerializer(RuleSet.as_dict),
+    BeforeValidator(
+        lambda given: given if isinstance(given, RuleSet) else RuleSet.from_dict(given)
+    ),
+]
+"""Rules in a plan: all options, whatever the file or preset says later."""
+
+GivenRules = dict[str, Any] | None
+"""How rules were asked for, where that can be read again to see whether they have changed."""
 
 MOST_VARIANTS = 100
-"""Variants of a run at most: a slip of the keyboard should not sweep a million."""
+"""Variants per run at most: a typing mistake should not sweep a million."""
 
 _CLOSING = {"[": "]", "{": "}", '"': '"', "'": "'"}
+
+
+def read_rules(rules: str | Path | RuleSet, sets: Sequence[str]) -> tuple[GivenRules, RuleSet]:
+    """Rules with options changed, and how they were asked for."""
+    given = None if isinstance(rules, RuleSet) else {"rules": str(rules), "set": list(sets)}
+    return given, load_rules(rules, sets)
 
 
 @dataclass(frozen=True)
@@ -26,19 +47,8 @@ class Variant:
     """Rules in a comparison, under their name there."""
 
     name: str
-    rules: RuleSet
-    given: Mapping[str, Any] | None = None
-    """How they were asked for, where that can be read again to see whether they have changed."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """All of it, ready for JSON."""
-        return {"name": self.name, "rules": self.rules.as_dict(), "given_rules": self.given}
-
-    @classmethod
-    def from_dict(cls, written: Mapping[str, Any]) -> Variant:
-        """The variant that `as_dict` wrote."""
-        rules = RuleSet.from_dict(written["rules"])
-        return cls(written["name"], rules, written["given_rules"])
+    rules: StoredRules
+    given_rules: GivenRules = None
 
 
 def make_variants(
@@ -46,28 +56,28 @@ def make_variants(
 ) -> list[Variant]:
     """Rule sets with options changed by `--set`, each in all combinations of what is swept.
 
-    A sweep is an option with its values, as `dice=7,8,9`, `dice=7..9` or `exact_only=[],[21,22]`. A
-    variant is named after its rules and what is swept there, as `classic dice=7`; a second one of the
-    same name is numbered, as `classic#2`.
+    A sweep is an option with its values, e.g. `dice=7,8,9`, `dice=7..9` or `exact_only=[],[21,22]`. A
+    variant is named after its rules and what is swept there, e.g. `classic dice=7`; a second one of the
+    same name is numbered, e.g. `classic#2`.
     """
     if isinstance(rules, str):
-        raise PickosimError(f'Variants are given as a list, as in ["{rules}", "short"].')
+        raise PickosimError(f'Variants are given as a list, e.g. ["{rules}", "short"].')
     swept = [sweep_texts(sweep) for sweep in sweeps]
     _refuse_twice(swept)
     if (number := len(rules) * prod(map(len, swept))) > MOST_VARIANTS:
         factors = " × ".join(str(count) for count in (len(rules), *map(len, swept)))
         raise PickosimError(
-            f"{factors} makes {number:,} variants; {MOST_VARIANTS} are the most of a run."
+            f"{factors} makes {number:,} variants; a run can have {MOST_VARIANTS} at most."
         )
     if not number:
-        raise PickosimError("There is no variant to play: name rules, as classic and short.")
+        raise PickosimError("There is no variant to play: name rules, e.g. classic and short.")
     return _named(_variant(spec, sets, texts) for spec in rules for texts in product(*swept))
 
 
 def sweep_texts(sweep: str) -> list[str]:
-    """What a sweep sets the option to, each as `--set` takes it: `dice=7..9` is dice=7, dice=8, dice=9."""
+    """The values of a sweep, each as `--set` takes it: `dice=7..9` is dice=7, dice=8, dice=9."""
     option, equals, values = sweep.partition("=")
-    found = [value for part in _split(values) for value in range_values(part.strip())]
+    found = [value for part in _split(values) for value in expand_range(part.strip())]
     if not (equals and option.strip() and all(found)):
         raise RulesError(
             f"--sweep {sweep}: an option is swept with option=value,value, such as dice=7,8,9."
@@ -87,7 +97,7 @@ def named_variant(variants: Sequence[Variant], name: str | None) -> Variant:
 
 
 def what_differs(reference: RuleSet, rules: RuleSet) -> str:
-    """What differs from the reference, as `option: a -> b; …`; names and titles do not count."""
+    """What differs from the reference, e.g. `option: a -> b; …`; names and titles do not count."""
     return "; ".join(
         f"{option}: {old} -> {new}"
         for option, old, new in differences(reference, rules)
@@ -99,10 +109,8 @@ def _variant(spec: str | Path | RuleSet, sets: Sequence[str], texts: Sequence[st
     """Rules with options set and some swept."""
     name = " ".join([load_rules(spec).name, *texts])
     with _blamed_on_sweep(texts):
-        rules = load_rules(spec, [*sets, *texts])
-    if isinstance(spec, RuleSet):
-        return Variant(name, rules)
-    return Variant(name, rules, {"rules": str(spec), "sets": [*sets, *texts]})
+        given, rules = read_rules(spec, [*sets, *texts])
+    return Variant(name, rules, given)
 
 
 @contextmanager
@@ -125,7 +133,7 @@ def _named(variants: Iterator[Variant]) -> list[Variant]:
         copies[variant.name] += 1
         number = copies[variant.name]
         name = variant.name if number == 1 else f"{variant.name}#{number}"
-        found.append(Variant(name, variant.rules, variant.given))
+        found.append(Variant(name, variant.rules, variant.given_rules))
     return found
 
 
@@ -145,7 +153,7 @@ def _refuse_twice(swept: Sequence[Sequence[str]]) -> None:
 
 
 def _split(values: str) -> list[str]:
-    """Split at the commas that stand in no brackets, braces or quotes."""
+    """Split at commas outside brackets, braces and quotes."""
     parts, open_ones = [""], ""
     for character in values:
         if open_ones and character == _CLOSING[open_ones[-1]]:

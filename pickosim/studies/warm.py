@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pickosim.games.batch import play_games
-from pickosim.games.match import seat
+from pickosim.games.match import make_match
 from pickosim.studies.tournament_sums import block_sums
 
 
 def warm_up() -> None:
     """Play a few games that use every kernel of the engine, and add them up."""
     for rules in ("manual", "extrawurm"):
-        match = seat(["eager", "thief", "random", "gambler"], rules)
+        match = make_match(["eager", "thief", "random", "gambler"], rules)
         block_sums([play_games(match, 0, 32, follow_lead=True)] * len(match.specs), 0)

@@ -1,4 +1,4 @@
-"""The tables of a tournament, from its sums: every rate with its interval and its number of games."""
+"""The results of a tournament: its tables from sums, every rate with its interval, and its headline."""
 
 from __future__ import annotations
 
@@ -10,97 +10,75 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from pickosim.columns import Frame, Row, frames_by_name, percent
+from pickosim.engine.tally import PARTS
 from pickosim.rules import SPECIALISTS
 from pickosim.runs.sums import Sums
-from pickosim.stats.moments import (
-    Moments,
-    RatioMoments,
-    ratio_interval,
-    share_interval,
-    share_superiority,
-    stratified_mean,
-)
+from pickosim.stats.moments import Moments, mean_rate, share_rate, share_superiority
 from pickosim.stats.ratings import Ratings, rate
+from pickosim.studies.holders import COLUMNS as HOLDER_COLUMNS
+from pickosim.studies.holders import holder_row
+from pickosim.studies.measures import rate_columns
 from pickosim.studies.schedule import Matchup
-from pickosim.studies.table_rows import Row, rates
-from pickosim.studies.tournament_sums import PARTS
+from pickosim.studies.sentences import quoted
 
 ALL_BOTS = "(all)"
-"""Stands for the strategy where all of them are counted together."""
+"""Stands for the bot where all of them are counted together."""
 
-_Share = {"win_share": pl.Float64, "win_share_low": pl.Float64, "win_share_high": pl.Float64}
-_Score = {"mean_score": pl.Float64, "mean_score_low": pl.Float64, "mean_score_high": pl.Float64}
+FRAMES = frames_by_name(
+    Frame(
+        "standings",
+        "One row per bot, the best win share first.",
+        "bot games win_share± mean_score± mean_rank rating rating_error rating_field",
+    ),
+    Frame(
+        "matchups",
+        "One row per matchup and bot.",
+        "matchup bots bot games win_share± mean_score± mean_rank",
+    ),
+    Frame(
+        "pairs",
+        "One row per bot and rival, over all matchups in which they met.",
+        "bot rival games ahead± superiority score_difference±",
+    ),
+    Frame(
+        "seats",
+        f"One row per seat for all bots together (`bot` is `{ALL_BOTS}`), then one row per bot and seat.",
+        "bot seat games win_share± mean_score±",
+    ),
+    Frame(
+        "specialists",
+        "One row per bot and specialist; empty where the rules have none. That holders win more does not show "
+        "that the specialist helps: `pickosim balance` measures that.",
+        f"bot specialist games {HOLDER_COLUMNS}",
+    ),
+    Frame(
+        "lengths",
+        "One row per length of a game.",
+        "turns games",
+        {"games": "Games of that length."},
+    ),
+    Frame(
+        "scores",
+        "One row per bot and score.",
+        "bot score games",
+        {"games": "Games that the bot ended with that score."},
+    ),
+)
 
-SCHEMAS: dict[str, dict[str, Any]] = {
-    "standings": {
-        "strategy": pl.String,
-        "games": pl.Int64,
-        **_Share,
-        **_Score,
-        "mean_rank": pl.Float64,
-        "rating": pl.Float64,
-        "rating_error": pl.Float64,
-        "rating_field": pl.Int32,
-    },
-    "matchups": {
-        "table": pl.Int32,
-        "bots": pl.String,
-        "strategy": pl.String,
-        "games": pl.Int64,
-        **_Share,
-        **_Score,
-        "mean_rank": pl.Float64,
-    },
-    "pairs": {
-        "strategy": pl.String,
-        "rival": pl.String,
-        "games": pl.Int64,
-        "ahead": pl.Float64,
-        "ahead_low": pl.Float64,
-        "ahead_high": pl.Float64,
-        "superiority": pl.Float64,
-        "score_difference": pl.Float64,
-        "score_difference_low": pl.Float64,
-        "score_difference_high": pl.Float64,
-    },
-    "seats": {
-        "strategy": pl.String,
-        "seat": pl.Int32,
-        "games": pl.Int64,
-        **_Share,
-        **_Score,
-    },
-    "specialists": {
-        "strategy": pl.String,
-        "specialist": pl.String,
-        "games": pl.Int64,
-        "gained": pl.Float64,
-        "turns_held": pl.Float64,
-        "used": pl.Float64,
-        "held_at_end": pl.Float64,
-        "held_at_end_low": pl.Float64,
-        "held_at_end_high": pl.Float64,
-        "games_held": pl.Int64,
-        "win_share_held": pl.Float64,
-        "win_share_held_low": pl.Float64,
-        "win_share_held_high": pl.Float64,
-    },
-    "lengths": {"turns": pl.Int32, "games": pl.Int64},
-    "scores": {"strategy": pl.String, "score": pl.Int32, "games": pl.Int64},
-}
-"""The columns of every table."""
+MAIN_FRAME = "standings"
 
 Place = tuple[Sums, int]
-"""A bot at a table: the table's sums, and its number there."""
+"""A bot in a matchup: the matchup's sums, and its number there."""
 
 
-def tournament_tables(
+def tournament_frames(
     bots: Sequence[str],
     matchups: Sequence[Matchup],
     sums: Sequence[Sums],
     specialists: Collection[str],
 ) -> dict[str, pl.DataFrame]:
-    """All tables, as in SCHEMAS; `specialists` are those of the rules."""
+    """All tables; `specialists` are those of the rules."""
     places = places_of(bots, matchups, sums)
     rows: dict[str, list[Row]] = {
         "standings": _standings(bots, matchups, sums),
@@ -114,7 +92,7 @@ def tournament_tables(
             if games
         ],
         "scores": [
-            {"strategy": bot, "score": score, "games": int(games)}
+            {"bot": bot, "score": score, "games": int(games)}
             for bot in bots
             for score, games in enumerate(
                 _padded_sum([part["score_counts"][k] for part, k in places[bot]])
@@ -122,13 +100,13 @@ def tournament_tables(
             if games
         ],
     }
-    return {name: pl.DataFrame(rows[name], schema) for name, schema in SCHEMAS.items()}
+    return {name: frame.build(rows[name]) for name, frame in FRAMES.items()}
 
 
 def places_of(
     bots: Sequence[str], matchups: Sequence[Matchup], sums: Sequence[Sums]
 ) -> dict[str, list[Place]]:
-    """Of every bot, the tables it sat at."""
+    """Of every bot, the matchups it played in."""
     places: dict[str, list[Place]] = {bot: [] for bot in bots}
     for matchup, part in zip(matchups, sums, strict=True):
         for number, bot in enumerate(matchup):
@@ -139,7 +117,7 @@ def places_of(
 def win_moments(
     bots: Sequence[str], matchups: Sequence[Matchup], sums: Sequence[Sums]
 ) -> dict[str, list[Moments]]:
-    """Of every bot, the moments of its win share in a block, table by table."""
+    """Of every bot, the moments of its win share in a block, matchup by matchup."""
     places = places_of(bots, matchups, sums)
     return {bot: [_wins(*place) for place in places[bot]] for bot in bots if places[bot]}
 
@@ -147,11 +125,11 @@ def win_moments(
 def ratings_of(bots: Sequence[str], matchups: Sequence[Matchup], sums: Sequence[Sums]) -> Ratings:
     """Ratings from all finishing orders."""
     number = {bot: k for k, bot in enumerate(bots)}
-    tables = [
+    counted = [
         (tuple(number[bot] for bot in matchup), part["choices"])
         for matchup, part in zip(matchups, sums, strict=True)
     ]
-    return rate(bots, tables)
+    return rate(bots, counted)
 
 
 def _wins(part: Sums, bot: int) -> Moments:
@@ -167,7 +145,7 @@ def _scores(part: Sums, bot: int) -> Moments:
 
 
 def _moments(part: Sums, total: Any, squares: Any, unit: float) -> Moments:
-    return Moments(float(part["blocks"]), float(total) / unit, float(squares) / unit**2)
+    return Moments.of(part["blocks"], total, squares, unit)
 
 
 def _games(place: Place) -> int:
@@ -175,33 +153,24 @@ def _games(place: Place) -> int:
     return int(part["blocks"]) * len(part["wins"])
 
 
-def _share(groups: Sequence[Moments]) -> tuple[float, float, float]:
-    return (stratified_mean(groups).mean, *share_interval(groups))
-
-
-def _mean(groups: Sequence[Moments]) -> tuple[float, float, float]:
-    estimate = stratified_mean(groups)
-    return (estimate.mean, *estimate.interval())
-
-
 def _bot_rates(places: Sequence[Place]) -> Row:
-    """What a bot came to at some tables."""
+    """What a bot came to in some matchups."""
     games = sum(map(_games, places))
     return {
         "games": games,
-        **rates("win_share", _share([_wins(*place) for place in places])),
-        **rates("mean_score", _mean([_scores(*place) for place in places])),
+        **rate_columns("win_share", share_rate([_wins(*place) for place in places])),
+        **rate_columns("mean_score", mean_rate([_scores(*place) for place in places])),
         "mean_rank": sum(int(part["ranks"][bot].sum()) for part, bot in places) / games,
     }
 
 
 def _standings(bots: Sequence[str], matchups: Sequence[Matchup], sums: Sequence[Sums]) -> list[Row]:
-    """One row a bot that played, the best win share first."""
+    """One row per bot that played, the best win share first."""
     places = places_of(bots, matchups, sums)
-    ratings = {row["strategy"]: row for row in ratings_of(bots, matchups, sums).ratings.to_dicts()}
+    ratings = {row["name"]: row for row in ratings_of(bots, matchups, sums).ratings.to_dicts()}
     rows = [
         {
-            "strategy": bot,
+            "bot": bot,
             **_bot_rates(places[bot]),
             "rating": ratings[bot]["rating"],
             "rating_error": ratings[bot]["rating_error"],
@@ -214,31 +183,33 @@ def _standings(bots: Sequence[str], matchups: Sequence[Matchup], sums: Sequence[
 
 
 def _matchups(matchups: Sequence[Matchup], sums: Sequence[Sums]) -> Iterator[Row]:
-    for table, (matchup, part) in enumerate(zip(matchups, sums, strict=True)):
+    for matchup_number, (matchup, part) in enumerate(zip(matchups, sums, strict=True)):
         for number, bot in enumerate(matchup):
-            common = {"table": table, "bots": " - ".join(matchup), "strategy": bot}
+            common = {"matchup": matchup_number, "bots": " - ".join(matchup), "bot": bot}
             yield common | _bot_rates([(part, number)])
 
 
 def _pairs(bots: Sequence[str], matchups: Sequence[Matchup], sums: Sequence[Sums]) -> Iterator[Row]:
-    """Of two bots, over all tables at which they met: who finishes ahead, by how many worms."""
+    """Of two bots, over all matchups in which they met: who finishes ahead, and the difference in score."""
     met: dict[tuple[str, str], list[tuple[Sums, int, int]]] = {
         pair: [] for pair in permutations(bots, 2)
     }
     for matchup, part in zip(matchups, sums, strict=True):
         for a, b in permutations(range(len(matchup)), 2):
             met[matchup[a], matchup[b]].append((part, a, b))
-    for (bot, rival), tables in met.items():
-        if not tables:
+    for (bot, rival), met_in in met.items():
+        if not met_in:
             continue
-        ahead = [_ahead(*table) for table in tables]
+        ahead = [_ahead(*place) for place in met_in]
         yield {
-            "strategy": bot,
+            "bot": bot,
             "rival": rival,
-            "games": sum(_games((part, a)) for part, a, _ in tables),
-            **rates("ahead", _share(ahead)),
+            "games": sum(_games((part, a)) for part, a, _ in met_in),
+            **rate_columns("ahead", share_rate(ahead)),
             "superiority": share_superiority(ahead),
-            **rates("score_difference", _mean([_difference(*table) for table in tables])),
+            **rate_columns(
+                "score_difference", mean_rate([_difference(*place) for place in met_in])
+            ),
         }
 
 
@@ -277,83 +248,44 @@ def _seats(places: dict[str, list[Place]], sums: Sequence[Sums]) -> Iterator[Row
             for part in sums
         ]
         yield {
-            "strategy": ALL_BOTS,
+            "bot": ALL_BOTS,
             "seat": seat,
             "games": sum(_games((part, 0)) for part in sums),
-            **rates("win_share", _share(wins)),
-            **rates("mean_score", _mean(scores)),
+            **rate_columns("win_share", share_rate(wins)),
+            **rate_columns("mean_score", mean_rate(scores)),
         }
-    for bot, tables in places.items():
+    for bot, played_in in places.items():
         for seat in range(len(sums[0]["wins"])):
-            if not tables:
+            if not played_in:
                 continue
             wins = [
                 _moments(part, part["wins"][k, seat], part["wins_squared"][k, seat], PARTS)
-                for part, k in tables
+                for part, k in played_in
             ]
             scores = [
                 _moments(part, part["scores"][k, seat], part["scores_squared"][k, seat], 1)
-                for part, k in tables
+                for part, k in played_in
             ]
             yield {
-                "strategy": bot,
+                "bot": bot,
                 "seat": seat,
-                "games": sum(int(part["blocks"]) for part, _ in tables),
-                **rates("win_share", _share(wins)),
-                **rates("mean_score", _mean(scores)),
+                "games": sum(int(part["blocks"]) for part, _ in played_in),
+                **rate_columns("win_share", share_rate(wins)),
+                **rate_columns("mean_score", mean_rate(scores)),
             }
 
 
 def _specialists(places: dict[str, list[Place]], playing: Collection[str]) -> Iterator[Row]:
-    """What became of the specialists with each bot; who wins with one is no proof that it helps."""
-    for bot, tables in places.items():
-        if not tables or "held" not in tables[0][0]:
-            continue
+    """What became of the specialists with each bot."""
+    for bot, matchups in places.items():
         for number, specialist in enumerate(SPECIALISTS):
-            if specialist not in playing:
-                continue
-            games = sum(map(_games, tables))
-
-            def total(name: str, tables: Sequence[Place] = tables, number: int = number) -> int:
-                return sum(int(part[name][number, k]) for part, k in tables)
-
-            held = [
-                _moments(
-                    part,
-                    part["held"][number, k],
-                    part["held_squared"][number, k],
-                    len(part["wins"]),
-                )
-                for part, k in tables
-            ]
-            yield {
-                "strategy": bot,
-                "specialist": specialist,
-                "games": games,
-                **{name: total(name) / games for name in ("gained", "turns_held", "used")},
-                **rates("held_at_end", _share(held)),
-                "games_held": total("held"),
-                **rates(
-                    "win_share_held",
-                    ratio_interval([_held_wins(part, number, k) for part, k in tables]),
-                ),
-            }
-
-
-def _held_wins(part: Sums, specialist: int, bot: int) -> RatioMoments:
-    """Moments of wins by games that a bot ended with a specialist."""
-
-    def of(name: str, unit: float) -> float:
-        return float(part[name][specialist, bot]) / unit
-
-    return RatioMoments(
-        n=float(part["blocks"]),
-        above=of("held_wins", PARTS),
-        below=of("held", 1),
-        above2=of("held_wins_squared", PARTS**2),
-        below2=of("held_squared", 1),
-        product=of("held_product", PARTS),
-    )
+            if matchups and specialist in playing and "held" in matchups[0][0]:
+                players = len(matchups[0][0]["wins"])
+                yield {
+                    "bot": bot,
+                    "specialist": specialist,
+                    **holder_row(matchups, number, players),
+                }
 
 
 def _padded_sum(histograms: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
@@ -361,3 +293,41 @@ def _padded_sum(histograms: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
     for histogram in histograms:
         total[: len(histogram)] += histogram
     return total
+
+
+# ------------------------------------------------------------------------------------------------ headline
+
+
+def headline(frames: dict[str, pl.DataFrame], comparable: bool) -> str:
+    """Who leads, and whether that is beyond chance; `comparable`: whether all bots had the same opponents."""
+    first, *others = frames["standings"].head(2).to_dicts()
+    said = (
+        f"{quoted(first['bot'])} wins {_share(first, 'win_share')} of its {first['games']:,} games"
+    )
+    if not others:
+        return f"{said}."
+    (second,) = others
+    said += f", {quoted(second['bot'])} {_share(second, 'win_share')}."
+    if not comparable:
+        said += " They had different opponents, so their win shares do not say who is better."
+    elif first["win_share_low"] > second["win_share_high"]:
+        said += " The lead is beyond chance: the two intervals do not touch."
+    else:
+        said += " The lead may be chance: the two intervals overlap."
+    met = frames["pairs"].filter(
+        (pl.col("bot") == first["bot"]) & (pl.col("rival") == second["bot"])
+    )
+    if not len(met) or len(frames["standings"]) == 2:
+        return said
+    (pair,) = met.to_dicts()
+    beyond = pair["ahead_low"] > 0.5 or pair["ahead_high"] < 0.5
+    return (
+        f"{said} In games with both, {quoted(first['bot'])} finishes ahead in {_share(pair, 'ahead')} of "
+        f"{pair['games']:,}, {'beyond' if beyond else 'within'} chance."
+    )
+
+
+def _share(row: Row, name: str) -> str:
+    """A share with its interval."""
+    low, high = 100 * row[f"{name}_low"], 100 * row[f"{name}_high"]
+    return f"{percent(row[name])} (95 %: {low:.2f} to {high:.2f})"

@@ -22,10 +22,10 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from pickosim.engine.tally import PARTS
 from pickosim.rules import RuleSet
 from pickosim.runs.sums import Sums
 from pickosim.stats.moments import CONFIDENCE, Estimate
-from pickosim.studies.tournament_sums import PARTS
 
 Floats = NDArray[np.float64]
 
@@ -169,7 +169,7 @@ class Finals:
 
 
 def taker_gains(part: Sums) -> tuple[Floats, Floats]:
-    """What first takers gain a game, nothing where there is none: means (C,), and their covariance (C, C)."""
+    """What first takers gain per game, 0 where there is none: means (C,), and their covariance (C, C)."""
     blocks = float(part["blocks"])
     means = part["gain"] / (PARTS * blocks)
     products = part["gain_products"] / PARTS**2
@@ -206,7 +206,7 @@ def judge(parts: Sequence[Sums], specialists: int) -> Finals:
 
 
 def _variances(parts: Sequence[Sums], specialists: int) -> tuple[Floats, Floats]:
-    """(F,) and (F, F): the variance of gains between specialists, and how sure it is.
+    """(F,) and (F, F): the variance of gains between specialists, and its covariance.
 
     The mean over levels and sizes. Of a variance between estimates, what their own errors add is taken
     off; its error is that of a quadratic form of normal values.

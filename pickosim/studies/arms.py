@@ -1,0 +1,235 @@
+"""Arms and chunks: every block is played once per arm, all arms of a block with the same dice.
+
+An *arm* says who sits where, by which rules, and how the game starts. A *job* has some arms, and turns the games of
+some blocks into sums of whole numbers; a *chunk* is a job for a range of blocks, the one kind of task that workers play.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from math import ceil
+from pathlib import Path
+from time import process_time
+from typing import Protocol
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from pickosim.bots.entrants import Entrant, check_bot_sources
+from pickosim.engine.rulebook import RAVEN, rulebook
+from pickosim.engine.tally import Tally, new_tally
+from pickosim.games.batch import BATCH, Batch, play_games
+from pickosim.games.match import Match, make_match
+from pickosim.rules import RuleSet
+from pickosim.runs.folder import file_digest, write_whole
+from pickosim.runs.sums import Sums, add
+from pickosim.studies.schedule import chunks, lane
+
+NOBODY = -1
+"""Stands for the seat that first took a specialist if no seat did."""
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One way to play a block: bots by seat, rules, and which seat, if any, starts with a bratworm."""
+
+    bots: tuple[str, ...]
+    rules: RuleSet
+    bratworm_to: int | None = None
+
+    def match(self, seed: int) -> Match:
+        """Who sits where."""
+        return make_match(self.bots, self.rules, seed)
+
+
+def play_arm(arm: Arm, seed: int, first: int, blocks: int, *, follow_lead: bool = False) -> Tally:
+    """Play blocks `first` to `first + blocks - 1` of an arm, one game each."""
+    if arm.bratworm_to is None:
+        return play_games(arm.match(seed), first, blocks, follow_lead=follow_lead)
+    return _Watched(arm, seed, first, blocks).play()
+
+
+def play_watched(
+    arm: Arm, seed: int, first: int, blocks: int, specialists: Sequence[int]
+) -> tuple[Tally, NDArray[np.int8]]:
+    """Play an arm; also (K, B) the seat that first took each of K specialists, or NOBODY."""
+    batch = _Watched(arm, seed, first, blocks, specialists)
+    return batch.play(), batch.takers
+
+
+class _Watched(Batch):
+    """Games in which a seat may start with a bratworm, and the first takers of specialists are noted."""
+
+    def __init__(
+        self, arm: Arm, seed: int, first: int, games: int, specialists: Sequence[int] = ()
+    ) -> None:
+        super().__init__(arm.match(seed), first, games)
+        self.bratworm_to = arm.bratworm_to
+        self.specialists = specialists
+        self.takers = np.full((len(specialists), games), NOBODY, np.int8)
+
+    def play_turn(self, seat: int, rows: NDArray[np.int32]) -> None:
+        if seat == 0 and self.bratworm_to is not None:
+            dealt = rows[self.table["turn"][rows] == 1]
+            self.table["bratworms"][dealt, self.bratworm_to] += 1
+            self.table["supply"][dealt] -= 1
+        super().play_turn(seat, rows)
+        for specialist, takers in zip(self.specialists, self.takers, strict=True):
+            # The raven is never gained: the player it pays has used it.
+            count = self.table["used" if specialist == RAVEN else "gained"]
+            took = rows[count[rows, specialist, seat] > 0]
+            games = self.table["game"][took] - self.first
+            takers[games[takers[games] == NOBODY]] = seat
+
+
+# --------------------------------------------------------------------------------------------- jobs and chunks
+
+
+class Job(Protocol):
+    """What is played per block, and what it adds up to."""
+
+    @property
+    def entrants(self) -> tuple[Entrant, ...]:
+        """The bots that play, with the digests of their sources."""
+
+    @property
+    def arms(self) -> Sequence[Arm]:
+        """All arms of a block: one game per block and arm."""
+
+    @property
+    def in_hand(self) -> int:
+        """Games per block whose results are in memory at the same time."""
+
+    def play(self, seed: int, first: int, blocks: int) -> tuple[Sums, Sequence[Tally]]:
+        """Play some blocks: their sums, and the results of the games for jobs whose games can be saved."""
+
+    def saved(self, tallies: Sequence[Tally], part: int, seed: int, first: int) -> pl.DataFrame:
+        """The games as rows to keep."""
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some blocks of one part of a study."""
+
+    part: int
+    job: Job
+    seed: int
+    blocks: range
+
+    @property
+    def name(self) -> str:
+        """Its part and blocks."""
+        return f"{self.part:06d}-{self.blocks.start:012d}-{self.blocks.stop:012d}"
+
+    @property
+    def games(self) -> int:
+        """One per block and arm."""
+        return len(self.blocks) * len(self.job.arms)
+
+    def warm_up(self) -> None:
+        """Play two blocks, for the kernels that they need."""
+        self.job.play(self.seed, lane(self.part) + self.blocks.start, 2)
+
+    def play(self, games: Path | None) -> tuple[Sums, str]:
+        """The sums of its blocks; with a folder, the games are written there too."""
+        # A worker may be on another machine, or have started before an edit.
+        check_bot_sources(self.job.entrants)
+        sums: Sums = {}
+        frames: list[pl.DataFrame] = []
+        for piece in self._pieces():
+            first = lane(self.part) + piece.start
+            found, tallies = self.job.play(self.seed, first, len(piece))
+            sums = add(sums, found)
+            if games is not None:
+                frames.append(self.job.saved(tallies, self.part, self.seed, first))
+        if games is None:
+            return sums, ""
+        return sums, _write_games(pl.concat(frames), games / f"{self.name}.parquet")
+
+    def _pieces(self) -> Iterator[range]:
+        """Its blocks in pieces whose results fit into PIECE_BYTES."""
+        result = max(
+            sum(column.nbytes for column in new_tally(rulebook(arm.rules, len(arm.bots)), 1))
+            for arm in self.job.arms
+        )
+        size = max(BATCH, PIECE_BYTES // (result * self.job.in_hand))
+        return chunks(self.blocks.start, self.blocks.stop, size)
+
+
+def chunks_of(part: int, job: Job, seed: int, blocks: range, size: int) -> Iterator[Chunk]:
+    """The chunks of some blocks of a part, of at most that size."""
+    for some in chunks(blocks.start, blocks.stop, size):
+        yield Chunk(part, job, seed, some)
+
+
+def _write_games(frame: pl.DataFrame, path: Path) -> str:
+    """Write a shard of games whole or not at all; its digest."""
+    buffer = BytesIO()
+    frame.write_parquet(buffer)
+    write_whole(path, buffer.getvalue())
+    return file_digest(path)
+
+
+# ---------------------------------------------------------------------------------------------- size of chunks
+
+CHUNK_SECONDS = 5.0
+"""Aim for the time that a worker needs for a chunk: what a crash costs."""
+
+MOST_CHUNKS = 20_000
+"""Chunks per run at most, so that a folder of shards stays manageable."""
+
+SMALLEST_CHUNK, LARGEST_CHUNK = 1 << 9, 1 << 20
+"""Blocks per chunk."""
+
+PIECE_BYTES = 1 << 26
+"""Memory for the results of games before they are added up. Every piece ends with a few long games."""
+
+NO_PILOT = 50_000
+"""Runs of up to this many games are cut without timing their bots first."""
+
+PILOT = (64, 512, 4096)
+"""Games of the trials of a bot; a slow one is known after the first."""
+
+PILOT_SECONDS = 0.3
+
+
+def chunk_size(
+    entrants: Sequence[Entrant], rules: RuleSet, players: int, blocks: int, workers: int, seed: int
+) -> int:
+    """Blocks per chunk: several for every worker, some seconds each, and not too many files.
+
+    Results do not depend on it, so it may be found with a stopwatch.
+    """
+    shared = ceil(blocks / (8 * workers))
+    if blocks * players <= NO_PILOT:
+        return max(SMALLEST_CHUNK, min(shared, 8 * SMALLEST_CHUNK))
+    matches = [make_match([spec] * players, rules, seed) for spec in _one_of_each_kind(entrants)]
+    in_time = CHUNK_SECONDS / (max(map(seconds_per_game, matches)) * players)
+    size = max(SMALLEST_CHUNK, min(shared, int(in_time), LARGEST_CHUNK))
+    return max(size, ceil(blocks / MOST_CHUNKS))
+
+
+def seconds_per_game(match: Match) -> float:
+    """How long one more game takes this processor, in a large batch.
+
+    A batch costs something however few its games are. So what counts is how much longer the larger
+    trial takes than the one before.
+    """
+    play_games(match, 0, 2)  # compiling and loading do not count
+    few, short = 0, 0.0
+    for games in PILOT:
+        began = process_time()
+        play_games(match, 0, games)
+        seconds = process_time() - began
+        if seconds > PILOT_SECONDS or games == PILOT[-1]:
+            break
+        few, short = games, seconds
+    return max(seconds - short, seconds / 10) / (games - few)
+
+
+def _one_of_each_kind(entrants: Sequence[Entrant]) -> list[str]:
+    """One bot of each kind: parameters seldom make one slow."""
+    return list({entrant.spec.partition("=")[0]: entrant.spec for entrant in entrants}.values())

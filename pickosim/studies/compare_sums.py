@@ -1,0 +1,86 @@
+"""The sums of a comparison: the same blocks under all variants of the rules, each against the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from pickosim.bots.entrants import Entrant
+from pickosim.engine.tally import Tally
+from pickosim.rules import RuleSet
+from pickosim.runs.sums import Sums
+from pickosim.stats.quantiles import grouped_counts
+from pickosim.studies.arms import Arm, play_arm
+from pickosim.studies.measures import MEASURES, Ints, arms_summed, block_values
+from pickosim.studies.schedule import Matchup, rotations
+
+HISTOGRAMS = ("turns", "rolls")
+"""Of these, all values are counted, for percentiles."""
+
+
+@dataclass(frozen=True)
+class CompareJob:
+    """Games of one matchup under all variants; an arm per variant and seating."""
+
+    matchup: Matchup
+    entrants: tuple[Entrant, ...]
+    variants: tuple[RuleSet, ...]
+    reference: int
+
+    @property
+    def arms(self) -> list[Arm]:
+        """One per variant and seating."""
+        return [arm for rules in self.variants for arm in self._arms(rules)]
+
+    def _arms(self, rules: RuleSet) -> list[Arm]:
+        return [Arm(turned, rules) for turned in seatings(self.matchup)]
+
+    @property
+    def in_hand(self) -> int:
+        """The seatings of the reference, and of the variant that is compared with it."""
+        return 2 * len(seatings(self.matchup))
+
+    def play(self, seed: int, first: int, blocks: int) -> tuple[Sums, list[Tally]]:
+        """`blocks`; all of `arms_summed` by variant; histograms (A, GROUPS, T) of HISTOGRAMS."""
+        base_tallies = self._play(self.variants[self.reference], seed, first, blocks)
+        base = self._values(self.variants[self.reference], base_tallies)
+        values, histograms = [], []
+        for number, rules in enumerate(self.variants):
+            is_base = number == self.reference
+            tallies = base_tallies if is_base else self._play(rules, seed, first, blocks)
+            values.append(base if is_base else self._values(rules, tallies))
+            tiles = len(rules.tiles)
+            counted = [[MEASURES[name].counted(t, tiles) for t in tallies] for name in HISTOGRAMS]
+            histograms.append([grouped_counts(of_games, first) for of_games in counted])
+        sums = {"blocks": np.array(blocks, np.int64), **arms_summed(values, base)}
+        for name, of_arms in zip(HISTOGRAMS, zip(*histograms, strict=True), strict=True):
+            sums[name] = _stacked(of_arms)
+        return sums, []
+
+    def saved(self, tallies: Sequence[Tally], part: int, seed: int, first: int) -> pl.DataFrame:
+        """Comparisons keep no games."""
+        raise NotImplementedError
+
+    def _play(self, rules: RuleSet, seed: int, first: int, blocks: int) -> list[Tally]:
+        """One tally per seating."""
+        return [play_arm(arm, seed, first, blocks, follow_lead=True) for arm in self._arms(rules)]
+
+    def _values(self, rules: RuleSet, tallies: Sequence[Tally]) -> Ints:
+        return block_values(tallies, self.matchup, len(rules.tiles))
+
+
+def _stacked(arrays: Sequence[Ints]) -> Ints:
+    """Stacked; a histogram that ends earlier is padded with 0."""
+    longest = max(array.shape[-1] for array in arrays)
+    return np.stack([np.pad(array, [(0, 0), (0, longest - array.shape[-1])]) for array in arrays])
+
+
+def seatings(matchup: Matchup) -> list[Matchup]:
+    """The rotations of a matchup that differ: one is enough if all bots are the same.
+
+    With the same dice, the same bots in the same seats would only play the same games again.
+    """
+    return list(dict.fromkeys(rotations(matchup)))

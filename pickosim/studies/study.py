@@ -1,0 +1,189 @@
+"""What all studies have in common: from options to a plan, the plan as JSON and back, and how it is played."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, ParamSpec, Self
+
+import polars as pl
+from pydantic import TypeAdapter
+from pydantic.dataclasses import dataclass
+
+from pickosim.bots.entrants import Entrant, check_bot_sources, expand, split_bot_list
+from pickosim.columns import Frame
+from pickosim.errors import PickosimError, RulesError
+from pickosim.rule_files import differences, load_rules
+from pickosim.rules import RULES_VERSION, RuleSet
+from pickosim.runs.folder import Manifest, RunFolder
+from pickosim.runs.progress import Progress
+from pickosim.runs.provenance import source_digest
+from pickosim.runs.results import Results
+from pickosim.runs.run import Study, plan_digest, run
+from pickosim.runs.workers import Workers
+from pickosim.studies.measures import COUNTED
+from pickosim.studies.options import (
+    Bots,
+    RunOptions,
+    StudyOptions,
+    declared,
+    described,
+    export_formats,
+    make_options,
+)
+from pickosim.studies.variants import GivenRules
+
+P = ParamSpec("P")
+
+Frames = dict[str, pl.DataFrame]
+
+SCHEDULE = ("studies.schedule", "stats.moments")
+"""What decides which blocks are played and when to stop, in every study."""
+
+
+def bot_list(bots: Bots) -> list[str]:
+    """Bots as specs, ranges of parameters expanded; a text separates them by commas."""
+    listed = split_bot_list(bots) if isinstance(bots, str) else bots
+    return [spec for given in listed for spec in expand(given)]
+
+
+@dataclass(frozen=True)
+class StudyBase:
+    """A study as a dataclass: its fields are its plan."""
+
+    kind: ClassVar[str]
+    sources: ClassVar[tuple[str, ...]]
+    """Modules whose games and sums the result depends on, besides all that they import."""
+    frame_types: ClassVar[Mapping[str, Frame]]
+    """The result tables that it can have."""
+    main_frame: ClassVar[str]
+    """The one that CSV prints."""
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        """All that the result depends on, as JSON."""
+        fields: dict[str, Any] = TypeAdapter(type(self)).dump_python(self, mode="json")
+        return fields | {"rules_version": RULES_VERSION, "source": self.source()}
+
+    @classmethod
+    def source(cls) -> str:
+        """The digest of the sources that the result depends on."""
+        counted = tuple(measure.name for measure in COUNTED)
+        return source_digest((*cls.sources, *SCHEDULE), counted)
+
+    @classmethod
+    def from_plan(cls, plan: Mapping[str, Any]) -> Self:
+        """The study of a plan."""
+        own = {
+            name: value for name, value in plan.items() if name not in ("rules_version", "source")
+        }
+        study: Self = TypeAdapter(cls).validate_python(own, strict=False)
+        return study
+
+    @property
+    def saves_games(self) -> bool:
+        """Whether every game is kept as a row."""
+        return False
+
+
+def check_unchanged(kind: type[StudyBase], manifest: Manifest) -> None:
+    """Refuse to resume where the same plan would give other games; say what has changed."""
+    plan = manifest["plan"]
+    if plan["rules_version"] != RULES_VERSION:
+        raise PickosimError(
+            f"The run was begun with version {plan['rules_version']} of the rules; this is "
+            f"{RULES_VERSION}."
+        )
+    if plan["source"] != kind.source():
+        raise PickosimError(
+            f"The run was begun with another pickosim ({manifest['versions']['pickosim']}, source "
+            f"{plan['source']}); this one has source {kind.source()}. Resume with that one, or begin a "
+            "new run."
+        )
+    for rules in [plan, *plan.get("variants", [])]:
+        if "rules" in rules:
+            _check_rules(RuleSet.from_dict(rules["rules"]), rules["given_rules"])
+    check_bot_sources(Entrant(**entrant) for entrant in plan["entrants"])
+
+
+def study_of(kind: type[StudyBase], manifest: Manifest) -> Any:
+    """The study that a run folder was made for, exactly as it was planned."""
+    check_unchanged(kind, manifest)
+    study: Any = kind.from_plan(manifest["plan"])
+    if plan_digest(study) != manifest["run"]:
+        raise PickosimError("The plan in manifest.json is not the one that the run began with.")
+    return study
+
+
+def _check_rules(then: RuleSet, given: GivenRules) -> None:
+    """Whether the file or preset that the rules were read from still says the same."""
+    if given is None:
+        return
+    try:
+        now = load_rules(given["rules"], given["set"])
+    except RulesError as error:
+        raise PickosimError(f"The rules of the run can no longer be read: {error}") from error
+    changed = [f"{option} was {a} and is {b}" for option, a, b in differences(then, now)]
+    if changed:
+        raise PickosimError(
+            f"The rules {given['rules']} have changed since the run began: {'; '.join(changed)}."
+        )
+
+
+def about_unfinished(unfinished: int) -> Iterator[str]:
+    """A remark on games that the turn limit ended."""
+    if unfinished:
+        yield f"{unfinished:,} games were ended by the turn limit."
+
+
+# ------------------------------------------------------------------------------------------------- how it is played
+
+
+def crew_of(options: RunOptions) -> Workers:
+    """The workers that options name."""
+    return Workers(options.workers, options.scheduler)
+
+
+def play_study(
+    study: Study,
+    options: StudyOptions,
+    *,
+    folder: Path | None = None,
+    progress: Progress | None = None,
+    command: str = "",
+    notes: Mapping[str, Any] | None = None,
+) -> Results:
+    """Play a planned study: the one route from a plan to results, for the command line and Python."""
+    out = folder or (None if options.out is None else Path(options.out))
+    return run(
+        study,
+        None if out is None else RunFolder(out),
+        crew_of(options),
+        progress or options.progress,
+        command=command,
+        export=export_formats(options.export),
+        notes=notes,
+    )
+
+
+def study_function(
+    options: Callable[P, StudyOptions], plan: Callable[..., Study]
+) -> Callable[P, Results]:
+    """The Python function of a kind of study, with the signature and the help of its options."""
+    kind: Any = options
+
+    def play(*args: P.args, **kwargs: P.kwargs) -> Results:
+        given: StudyOptions = make_options(options, *args, **kwargs)
+        return play_study(plan(given), given)
+
+    play.__name__ = play.__qualname__ = kind.kind
+    play.__doc__ = described(kind)
+    types = {option.name: option.type for option in declared(kind)}
+    parameters = [
+        parameter.replace(annotation=types[name])
+        for name, parameter in inspect.signature(kind).parameters.items()
+    ]
+    signature = inspect.Signature(parameters, return_annotation=Results)
+    play.__signature__ = signature  # type: ignore[attr-defined]
+    return play

@@ -1,0 +1,105 @@
+"""The options of a tournament."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import Annotated, ClassVar
+
+from pydantic.dataclasses import dataclass
+
+from pickosim.amounts import parse_count
+from pickosim.stats.sprt import parse as parse_sprt
+from pickosim.studies.options import (
+    BY_NAME,
+    CHECKED,
+    Bots,
+    Option,
+    Rules,
+    Seed,
+    StudyOptions,
+    check_bots,
+    check_rules,
+    check_share,
+)
+from pickosim.studies.schedule import MAX_MATCHUPS, player_counts
+
+DEFAULT_GAMES, DEFAULT_CAP = "20k", "10M"
+
+
+@dataclass(frozen=True, config=CHECKED)
+class TournamentOptions(StudyOptions):
+    """Let bots fight.
+
+    Every choice of bots meets in a matchup, and every bot sits in every seat equally often, with the same dice.
+    Tables: standings, matchups, pairs, seats, specialists, lengths, scores.
+    """
+
+    kind: ClassVar[str] = "tournament"
+
+    bots: Annotated[
+        Bots,
+        Option(
+            "Bots, e.g. eager, threshold:target=21..30 (ten of them) or my_bot.py:MyBot; a bot may be entered "
+            "twice; without any, all built-in ones.",
+            ["eager", "random"],
+            metavar="BOT",
+            positional=True,
+            check=check_bots,
+            hint=BY_NAME,
+        ),
+    ] = ()
+    rules: Annotated[
+        Rules,
+        Option(
+            "A preset (see `pickosim rules`) or a TOML file.",
+            "classic",
+            metavar="RULES",
+            check=check_rules,
+        ),
+    ] = "classic"
+    players: Annotated[
+        int | None,
+        Option("Players per game.", 4, metavar="NUMBER", default="2", check=player_counts),
+    ] = None
+    games: Annotated[
+        int | str | None,
+        Option(
+            "Games per matchup, e.g. 250k or 1M, rounded up to whole blocks; with --precision or --sprt, the "
+            "cap.",
+            "250k",
+            metavar="NUMBER",
+            default=f"{DEFAULT_GAMES}; as a cap {DEFAULT_CAP}",
+            check=parse_count,
+        ),
+    ] = None
+    seed: Seed = 0
+    _: KW_ONLY
+    focus: Annotated[
+        str | None, Option("Only matchups with this bot: a gauntlet.", "eager", metavar="BOT")
+    ] = None
+    together: Annotated[bool, Option("One matchup of all bots, in this order.", True)] = False
+    max_matchups: Annotated[
+        int,
+        Option("Matchups at most; of more, a sample drawn with the seed.", 100, metavar="NUMBER"),
+    ] = MAX_MATCHUPS
+    precision: Annotated[
+        str | float | None,
+        Option(
+            "Play until every win share in the standings is known to within ± this: half the width of its "
+            "95 % interval.",
+            "0.2%",
+            metavar="HALF",
+            check=check_share,
+        ),
+    ] = None
+    sprt: Annotated[
+        str | None,
+        Option(
+            "Play two bots until a sequential test decides whether the first wins LOW or HIGH points more than "
+            "half.",
+            "0,1%",
+            metavar="LOW,HIGH",
+            check=parse_sprt,
+        ),
+    ] = None
+    save_games: Annotated[bool, Option("Keep every game, as Parquet files.", True)] = False
