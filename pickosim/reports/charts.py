@@ -22,10 +22,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from pickosim.columns import percent
 from pickosim.errors import PickosimError
-from pickosim.reports.html_tables import is_share
-from pickosim.reports.layout import percent
+from pickosim.reports.cells import difference_label
 from pickosim.runs.folder import records
+from pickosim.stats.quantiles import histogram_quantile
+from pickosim.studies.measures import MEASURES
 from pickosim.studies.sentences import is_beyond_chance
 
 try:
@@ -164,7 +166,7 @@ def signed(value: float) -> str:
     return f"{value:+,.2f}"
 
 
-def told(row: Point, name: str, words: Callable[[float], str]) -> str:
+def value_text(row: Point, name: str, words: Callable[[float], str]) -> str:
     """A value with its interval and its number of games, as far as they are known."""
     if row[name] is None:
         return "no value"
@@ -190,7 +192,7 @@ def _point(
         "value": scaled(name),
         "low": scaled(f"{name}_low"),
         "high": scaled(f"{name}_high"),
-        "said": f"{label}: {told(row, name, words)}",
+        "said": f"{label}: {value_text(row, name, words)}",
     }
 
 
@@ -264,7 +266,7 @@ def _in_panels(
 
 
 def dots(points: Sequence[Point], title: str | None, *, free: bool = False) -> Drawing:
-    """Dots with intervals, a row a label; `free`: every panel has a scale of its own."""
+    """Dots with intervals, one row per label; `free`: every panel has a scale of its own."""
     points = [point for point in points if point["value"] is not None]
     if not points:
         return None
@@ -318,7 +320,7 @@ def bars(points: Sequence[Point], title: str, height: int) -> Drawing:
 
 
 def spans(points: Sequence[Point], title: str) -> Drawing:
-    """Quantiles, a row a label: p5 to p95 as a line, p25 to p75 as a bar, the median as a dot."""
+    """Quantiles, one row per label: p5 to p95 as a line, p25 to p75 as a bar, the median as a dot."""
     base = alt.Chart(_data(points))
     y, tip = _rows(points), alt.Tooltip("said:N")
     x = alt.X("p5:Q", title=title, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5))
@@ -331,7 +333,7 @@ def spans(points: Sequence[Point], title: str) -> Drawing:
 
 
 def lines(points: Sequence[Point], title: str) -> Drawing:
-    """Values by setting (`label`), a line a group, with intervals; a ring where `given` is true."""
+    """Values by setting (`label`), one line per group, with intervals; a ring where `given` is true."""
     data = alt.Chart(_data(points))
     axis = alt.Axis(labelAngle=0, labelOverlap=True, labelSeparation=6, grid=False)
     base = data.encode(
@@ -360,7 +362,7 @@ def win_shares(standings: pl.DataFrame, players: int) -> Drawing:
     """What every bot wins; the dashed line is an even share."""
     return dots(
         [
-            _point(row, "win_share", percent, row["strategy"], 100) | {"at": 100 / players}
+            _point(row, "win_share", percent, row["bot"], 100) | {"at": 100 / players}
             for row in records(standings.head(MOST_ROWS))
         ],
         "win share in %",
@@ -369,17 +371,17 @@ def win_shares(standings: pl.DataFrame, players: int) -> Drawing:
 
 def cross_table(standings: pl.DataFrame, pairs: pl.DataFrame) -> Drawing:
     """Who finishes ahead of whom, as a heat map; a column has the number of its bot's row."""
-    order = standings["strategy"].head(MOST_ROWS).to_list()
+    order = standings["bot"].head(MOST_ROWS).to_list()
     number = {bot: k for k, bot in enumerate(order, start=1)}
     cells = [
         {
-            "label": broken(f"{number[row['strategy']]} {row['strategy']}"),
+            "label": broken(f"{number[row['bot']]} {row['bot']}"),
             "rival": number[row["rival"]],
             "ahead": 100 * row["ahead"],
-            "said": f"{row['strategy']} ahead of {row['rival']}: {told(row, 'ahead', percent)}",
+            "said": f"{row['bot']} ahead of {row['rival']}: {value_text(row, 'ahead', percent)}",
         }
-        for row in sorted(records(pairs), key=lambda row: number.get(row["strategy"], 0))
-        if row["strategy"] in number and row["rival"] in number
+        for row in sorted(records(pairs), key=lambda row: number.get(row["bot"], 0))
+        if row["bot"] in number and row["rival"] in number
     ]
     base = alt.Chart(_data(cells)).encode(
         x=alt.X(
@@ -421,7 +423,7 @@ def ratings(standings: pl.DataFrame) -> Drawing:
                 "rating_high": row["rating"] + error,
             }
         )
-        point = _point({**row, **span}, "rating", lambda value: f"{value:,.0f}", row["strategy"])
+        point = _point({**row, **span}, "rating", lambda value: f"{value:,.0f}", row["bot"])
         points.append(point | {"panel": f"field {row['rating_field']}"})
     return dots(points, "rating")
 
@@ -430,8 +432,8 @@ def scores(scores: pl.DataFrame, standings: pl.DataFrame) -> Drawing:
     """How many worms every bot ends with; the dashed line is its mean."""
     points = []
     for row in records(standings.head(MOST_ROWS)):
-        bot = row["strategy"]
-        counts = records(scores.filter(pl.col("strategy") == bot))
+        bot = row["bot"]
+        counts = records(scores.filter(pl.col("bot") == bot))
         games = sum(count["games"] for count in counts)
         points += [
             {
@@ -480,18 +482,16 @@ def lengths(lengths: pl.DataFrame) -> Drawing:
 
 def quantile(counts: pl.DataFrame, share: float) -> int:
     """The smallest number of turns that at least this share of the games does not exceed."""
-    played: list[tuple[int, int]] = counts.sort("turns").select("turns", "games").rows()
-    games = np.array([number for _, number in played])
-    below = np.cumsum(games)
-    return played[int(np.searchsorted(below, share * below[-1]))][0]
+    games = np.bincount(counts["turns"].to_numpy(), counts["games"].to_numpy())
+    return int(histogram_quantile(games, share))
 
 
 def seats(seats: pl.DataFrame, standings: pl.DataFrame) -> Drawing:
     """What a seat wins more than the mean of all seats, with all bots and with each."""
-    everybody = seats["strategy"][0]
+    everybody = seats["bot"][0]
     points = []
-    for bot in [everybody, *standings["strategy"].head(MOST_ROWS - 1).to_list()]:
-        rows = records(seats.filter(pl.col("strategy") == bot))
+    for bot in [everybody, *standings["bot"].head(MOST_ROWS - 1).to_list()]:
+        rows = records(seats.filter(pl.col("bot") == bot))
         mean = sum(row["win_share"] for row in rows) / max(1, len(rows))
         for row in rows:
             point = _point(row, "win_share", percent, seat_name(row["seat"]), 100)
@@ -504,7 +504,7 @@ def specialists(specialists: pl.DataFrame, standings: pl.DataFrame) -> Drawing:
     """The win share of a bot in games that it ended with a specialist; dashed: in all its games."""
     points = []
     for row in records(standings.head(MOST_ROWS)):
-        held = specialists.filter(pl.col("strategy") == row["strategy"])
+        held = specialists.filter(pl.col("bot") == row["bot"])
         points += [
             _point(
                 found | {"games": found["games_held"]},
@@ -513,31 +513,13 @@ def specialists(specialists: pl.DataFrame, standings: pl.DataFrame) -> Drawing:
                 found["specialist"],
                 100,
             )
-            | {"panel": broken(row["strategy"], 30), "at": 100 * row["win_share"]}
+            | {"panel": broken(row["bot"], 30), "at": 100 * row["win_share"]}
             for found in records(held)
         ]
-    return dots(points, "win share in % when held at the end")
+    return dots(points, "win share in % if held at the end")
 
 
 # ---------------------------------------------------------------------------------------- a compare
-
-
-MEASURES = {
-    "fails_no_new_face": "fails, no new face",
-    "fails_no_worm": "fails, no worm",
-    "fails_nothing_to_claim": "fails, no claim",
-    "hen_steals": "hens stolen",
-    "margin": "winner's margin",
-    "first_seat": "first seat",
-    "skill": "skill, fair shares",
-}
-"""What measures are called where their own name is not plain."""
-
-
-def measure_name(measure: str) -> str:
-    """A measure in words; a share is told in points."""
-    name = MEASURES.get(measure, measure.replace("_", " "))
-    return f"{name}, points" if is_share(measure) else name
 
 
 def effects(measures: pl.DataFrame) -> Drawing:
@@ -549,7 +531,7 @@ def effects(measures: pl.DataFrame) -> Drawing:
         rows = records(compared.filter(pl.col("measure") == measure))
         if all(row["difference"] == 0 for row in rows):
             continue
-        share = is_share(measure)
+        share = MEASURES[measure].is_share
         for row in rows:
             point = _point(
                 row,
@@ -559,7 +541,7 @@ def effects(measures: pl.DataFrame) -> Drawing:
                 100 if share else 1,
             )
             point |= {
-                "panel": measure_name(measure),
+                "panel": broken(difference_label(measure), 30),
                 "at": 0,
                 "beyond": is_beyond_chance(row),
             }
@@ -606,7 +588,7 @@ def variant_seats(seats: pl.DataFrame) -> Drawing:
 
 
 def worth(worth: pl.DataFrame, measure: str = "gain") -> Drawing:
-    """What it is worth to start with a specialist: `gain` in win share, or `worms`."""
+    """What it is worth to start with a specialist: `gain` in win share, or `score_gain`."""
     share = measure == "gain"
     points = [
         _point(row, measure, points_of if share else signed, row["specialist"], 100 if share else 1)
@@ -614,7 +596,7 @@ def worth(worth: pl.DataFrame, measure: str = "gain") -> Drawing:
         | ({"beyond": is_beyond_chance(row)} if share else {})
         for row in _by_worth(worth, worth)
     ]
-    return dots(points, "points of win share" if share else "worms a game")
+    return dots(points, "points of win share" if share else "score per game")
 
 
 def worth_by_seat(by_seat: pl.DataFrame, worth: pl.DataFrame) -> Drawing:
@@ -638,7 +620,7 @@ def seen(seen: pl.DataFrame, worth: pl.DataFrame) -> Drawing:
         | {"panel": _level(row), "at": 100 / row["players"]}
         for row in _by_worth(seen, worth)
     ]
-    return dots(points, "win share in % when held at the end")
+    return dots(points, "win share in % if held at the end")
 
 
 def held(seen: pl.DataFrame, worth: pl.DataFrame) -> Drawing:
@@ -657,14 +639,14 @@ def absence(absence: pl.DataFrame, worth: pl.DataFrame) -> Drawing:
     several = absence.select("bot", "players").n_unique() > 1
     rows = _by_worth(absence, worth)
     for measure in absence["measure"].unique(maintain_order=True):
-        share = is_share(measure)
+        share = MEASURES[measure].is_share
         for row in rows:
             if row["measure"] != measure or row["difference"] is None:
                 continue
             words = points_of if share else signed
             point = _point(row, "difference", words, row["specialist"], 100 if share else 1)
             point |= {
-                "panel": measure_name(measure),
+                "panel": broken(difference_label(measure), 30),
                 "at": 0,
                 "beyond": is_beyond_chance(row),
             }

@@ -1,4 +1,4 @@
-"""Layout: styles, lines and grids that all words share; as rich text, nothing is printed here."""
+"""Layout: styles, lines and grids that all texts share; as rich text, nothing is printed here."""
 
 from __future__ import annotations
 
@@ -20,18 +20,24 @@ DICE, WORM, GOLD, GOOD, BAD, QUIET = (
 )
 
 
-def percent(share: float) -> str:
-    """A share as `12.34 %`."""
-    return f"{100 * share:.2f} %"
-
-
-def airy(value: str) -> str:
-    """An option's value with a space after each comma, so that lines break there."""
+def breakable(value: str) -> str:
+    """An option's value with a space after each comma, so that lines can be broken there."""
     return re.sub(r",(?=\S)", ", ", value)
 
 
+def wrapped(name: str, width: int) -> str:
+    """A name, broken at spaces where it is too long."""
+    lines = [""]
+    for word in name.split(" "):
+        if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
+            lines.append(word)
+        else:
+            lines[-1] = f"{lines[-1]} {word}".strip()
+    return "\n".join(lines)
+
+
 def hanging(line: Text) -> Text | Padding:
-    """A line that goes on under its own beginning where it has to be broken."""
+    """A line that is indented like its beginning where it has to be broken."""
     indent = len(line.plain) - len(line.plain.lstrip())
     if indent == 0:
         return line

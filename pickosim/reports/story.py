@@ -1,4 +1,4 @@
-"""The story: one game told for a person, turn by turn."""
+"""One game as text, turn by turn."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ if TYPE_CHECKING:
 
 
 def story(trace: Iterable[Event]) -> Iterator[Text]:
-    """One game, line by line: each turn's dice, what became of it, and the table after it."""
-    scene: Scene | None = None
-    told_turn = 0
+    """The lines of one game: the dice and the result of each turn, and the table after it."""
+    state: TableState | None = None
+    shown_turn = 0
     for event in trace:
         if event["event"] == "game":
-            scene = Scene(event)
-            yield from _opening(event, scene)
+            state = TableState(event)
+            yield from _opening(event, state)
             continue
-        assert scene is not None, "a trace begins with its game"
+        assert state is not None, "a trace begins with the event game"
         turn = event.get("turn", 0)
-        if turn != told_turn:
-            if told_turn:
-                yield from scene.lines()
+        if turn != shown_turn:
+            if shown_turn:
+                yield from state.lines()
             if turn:
                 seat = event["seat"]
                 yield Text()
-                yield Text(f"Turn {turn}: {scene.players[seat]} (seat {seat})", style="bold")
-            told_turn = turn
-        scene.follow(event)
-        yield from _lines(event, scene)
+                yield Text(f"Turn {turn}: {state.players[seat]} (seat {seat})", style="bold")
+            shown_turn = turn
+        state.follow(event)
+        yield from _lines(event, state)
 
 
-def _opening(event: Event, scene: Scene) -> Iterator[Text]:
+def _opening(event: Event, state: TableState) -> Iterator[Text]:
     rules = event["rules"]
     yield Text(f"Game {event['game']} of seed {event['seed']}, rules {rules['name']}", style="bold")
-    yield from scene.lines()
+    yield from state.lines()
 
 
-class Scene:
-    """Where everything lies, followed from event to event."""
+class TableState:
+    """Where all tiles, specialists and bratworms are, updated event by event."""
 
     def __init__(self, game: Event) -> None:
         self.players: list[str] = game["players"]
@@ -55,7 +55,7 @@ class Scene:
         self.bratworms = [0] * len(self.players)
 
     def follow(self, event: Event) -> None:
-        """Move what an event moves."""
+        """Apply an event."""
         match event["event"]:
             case "take":
                 self.grill.remove(event["tile"])
@@ -111,12 +111,12 @@ class Scene:
 
 
 def _place(place: object) -> object:
-    """A starting place as `specialist` events write places."""
+    """A starting place in the form that `specialist` events use."""
     return place if isinstance(place, dict) else {"tile": place}
 
 
-def _lines(event: Event, scene: Scene) -> Iterator[Text]:
-    """What an event adds to the story."""
+def _lines(event: Event, state: TableState) -> Iterator[Text]:
+    """The lines for an event."""
     match event["event"]:
         case "roll":
             yield _dice(event)
@@ -128,7 +128,7 @@ def _lines(event: Event, scene: Scene) -> Iterator[Text]:
             dice = f"{event['count']} × {event['face']}"
             yield Text(f"      sets aside {dice}, total {event['total']}")
         case "bratworm":
-            source = "the supply" if event["from"] == "supply" else scene.players[event["from"]]
+            source = "the supply" if event["from"] == "supply" else state.players[event["from"]]
             why = "the raven" if event["why"] == "raven" else "two or more 1s"
             yield Text(f"      a bratworm from {source} for {why}", style=GOOD)
         case "stop":
@@ -136,15 +136,15 @@ def _lines(event: Event, scene: Scene) -> Iterator[Text]:
             how = "the turn ends" if event["forced"] else "stops"
             yield Text(f"    {how} at {event['total']}{canned}")
         case "take":
-            worms = _count(scene.worms[event["tile"]], "worm")
+            worms = _count(state.worms[event["tile"]], "worm")
             yield Text(f"    takes {event['tile']} ({worms})", style=GOOD)
         case "steal":
-            victim = scene.players[event["from"]]
+            victim = state.players[event["from"]]
             yield Text(
                 f"    steals {event['tile']} from {victim} (seat {event['from']})", style=GOOD
             )
         case "steal-hen":
-            victim = scene.players[event["from"]]
+            victim = state.players[event["from"]]
             yield Text(f"    steals the hen from {victim} (seat {event['from']})", style=GOOD)
         case "fail":
             yield Text(f"    fails: {event['reason'].replace('-', ' ')}", style=BAD)
@@ -156,7 +156,7 @@ def _lines(event: Event, scene: Scene) -> Iterator[Text]:
             yield Text(f"    {event['name']}: {_way(event)}", style=GOLD)
         case "end":
             yield Text()
-            yield from _ending(event, scene)
+            yield from _ending(event, state)
 
 
 def _reasons(event: Event) -> Iterator[Text]:
@@ -187,10 +187,10 @@ def _way(event: Event) -> str:
     return f"from {place(event['from'])} to {place(event['to'])}".replace("to out", "out")
 
 
-def _ending(event: Event, scene: Scene) -> Iterator[Text]:
+def _ending(event: Event, state: TableState) -> Iterator[Text]:
     how = "The grill is empty" if event["finished"] else "Unfinished: ended by the turn limit"
     yield Text(f"{how} after {_count(event['turns'], 'turn')}.", style="bold")
-    for seat, player in enumerate(scene.players):
+    for seat, player in enumerate(state.players):
         tiles = " ".join(map(str, event["tiles"][seat])) or "no tiles"
         apple = ", with the apple" if event["apple"] == seat else ""
         line = f"  {event['ranks'][seat]}. {player} (seat {seat}): {_count(event['scores'][seat], 'worm')}"

@@ -1,4 +1,4 @@
-"""A balance in words: worth with its intervals drawn, what was seen, what is missed, and what to change."""
+"""A balance for a terminal: worth with its intervals drawn, absence, what was seen, and what to change."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from pickosim.columns import Row
+from pickosim.reports.cells import label, with_error
 from pickosim.reports.intervals import Drawn, Ends
-from pickosim.reports.layout import airy, grid
-from pickosim.studies.balance_findings import level_words, points
-from pickosim.studies.balance_tables import FIRST_TAKER
-from pickosim.studies.sentences import is_beyond_chance, plus_minus
-from pickosim.studies.table_rows import Row
+from pickosim.reports.layout import breakable, grid
+from pickosim.studies.balance_findings import points
+from pickosim.studies.balance_results import FIRST_TAKER
+from pickosim.studies.measures import ABSENCE
+from pickosim.studies.sentences import is_beyond_chance
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,12 +23,12 @@ if TYPE_CHECKING:
     from pickosim.runs.results import Results
 
 
-def balance_words(results: Results) -> Iterator[RenderableType]:
+def balance_text(results: Results) -> Iterator[RenderableType]:
     """The answer, the tables of all views, and how they are meant."""
-    plan, result = results.manifest["plan"], results.manifest["result"]
+    result = results.manifest["result"]
     yield Text(result["headline"], style="bold")
     yield Text()
-    yield Text(f"Rules {plan['rules']['name']}, seed {plan['seed']}")
+    yield Text(results.manifest["title"])
     for level, rows in _levels(results.worth):
         yield Text()
         yield _worth(level, rows)
@@ -36,9 +38,9 @@ def balance_words(results: Results) -> Iterator[RenderableType]:
     for level, rows in _levels(results.seen):
         yield Text()
         yield _seen(level, rows)
-    if "sensitivity" in results.tables:
+    if "sensitivity" in results.frames:
         yield from _sensitivity(results.sensitivity)
-    if "suggestion" in results.tables:
+    if "suggestion" in results.frames:
         yield Text()
         yield _suggestion(results.suggestion.to_dicts())
         yield Text()
@@ -51,11 +53,16 @@ def balance_words(results: Results) -> Iterator[RenderableType]:
         yield Text(remark, style="dim")
 
 
+def _level(row: Row) -> str:
+    """A level of play and a number of players, for a title."""
+    return f"{row['bot']}, {row['players']} players"
+
+
 def _levels(table: pl.DataFrame) -> Iterator[tuple[str, list[Row]]]:
     """A table's rows, level by level."""
     found: dict[str, list[Row]] = {}
     for row in table.iter_rows(named=True):
-        found.setdefault(level_words(row), []).append(row)
+        found.setdefault(_level(row), []).append(row)
     yield from found.items()
 
 
@@ -68,23 +75,12 @@ def _mark(row: Row) -> str:
     return "*" if is_beyond_chance(row) else " "
 
 
-def _number(row: Row, name: str, scale: float = 1.0, sign: str = "") -> str:
-    """A value with its half-width; - if there is none."""
-    ends = _ends(row, name)
-    if ends is None:
-        return "-"
-    value, low, high = (scale * end for end in ends)
-    if low < high and value in (low, high):
-        return f"{low:.1f} to {high:.1f}"  # a share of 0 or 1: its interval has one side only
-    return plus_minus(value, (high - low) / 2, sign=sign)
-
-
 def _worth(level: str, rows: Sequence[Row]) -> RenderableType:
     cells = [
         (
             row["specialist"],
             f"{points(row)}{_mark(row)}",
-            _number(row, "worms", sign="+"),
+            with_error(row, "score_gain", sign="+"),
             f"{row['games']:,}",
         )
         for row in rows
@@ -92,22 +88,15 @@ def _worth(level: str, rows: Sequence[Row]) -> RenderableType:
     columns = [
         ("specialist", "left"),
         ("points ", "right"),
-        ("worms", "right"),
+        (label("score_gain"), "right"),
         ("games", "right"),
     ]
     title = f"Worth to a seat that starts with it, in points of win share ({level})"
     return Drawn(title, columns, cells, 2, [_ends(row, "gain") for row in rows])
 
 
-MISSED_WORDS = {
-    "turns": ("turns a game", 1.0),
-    "margin": ("winner's margin", 1.0),
-    "first_seat": ("first seat, points", 100.0),
-}
-
-
 def _absence(level: str, rows: Sequence[Row]) -> RenderableType:
-    """One line a specialist: what changes without it."""
+    """One line per specialist: what changes without it."""
     by_name: dict[str, dict[str, Row]] = {}
     for row in rows:
         by_name.setdefault(row["specialist"], {})[row["measure"]] = row
@@ -115,8 +104,8 @@ def _absence(level: str, rows: Sequence[Row]) -> RenderableType:
         (
             name,
             *(
-                f"{_number(found[measure], 'difference', scale, '+')}{_mark(found[measure])}"
-                for measure, (_, scale) in MISSED_WORDS.items()
+                f"{with_error(found[one.name], 'difference', one.scale, '+')}{_mark(found[one.name])}"
+                for one in ABSENCE
             ),
             f"{found['turns']['games']:,}",
         )
@@ -124,7 +113,7 @@ def _absence(level: str, rows: Sequence[Row]) -> RenderableType:
     ]
     columns = [
         ("without", "left"),
-        *((f"{words} ", "right") for words, _ in MISSED_WORDS.values()),
+        *((f"{one.label} ", "right") for one in ABSENCE),
         ("games", "right"),
     ]
     return grid(f"Absence: the game without it minus the game as given ({level})", columns, cells)
@@ -138,8 +127,8 @@ def _seen(level: str, rows: Sequence[Row]) -> RenderableType:
             f"{row['gained']:.2f}" if row["win_share_held"] is not None else "-",
             f"{row['used']:.2f}" if row["specialist"] != "apple" else "-",
             f"{row['turns_held']:.1f}" if row["win_share_held"] is not None else "-",
-            _number(row, "held_at_end", 100) if row["win_share_held"] is not None else "-",
-            _number(row, "win_share_held", 100),
+            with_error(row, "held_at_end", 100) if row["win_share_held"] is not None else "-",
+            with_error(row, "win_share_held", 100),
         )
         for row in rows
     ]
@@ -177,7 +166,7 @@ def _sensitivity(table: pl.DataFrame) -> Iterator[RenderableType]:
 
 
 def _by_tile(title: str, rows: Sequence[Row], name: str, sign: str) -> RenderableType:
-    """A line a tile; of all intervals only the widest is told, so that it fits a terminal."""
+    """One line per tile; of all intervals only the widest is given, so that it fits a terminal."""
     found: dict[str, dict[str, str]] = {}
     for row in rows:
         given = "°" if row["as_given"] else " "
@@ -200,7 +189,7 @@ def _by_number(level: str, specialist: str, option: str, rows: Sequence[Row]) ->
         (
             f"{row['setting']}{'°' if row['as_given'] else ' '}",
             f"{points(row)}{_mark(row)}",
-            _number(row, "take_up", 100),
+            with_error(row, "take_up", 100),
             f"{row['games']:,}",
         )
         for row in rows
@@ -225,7 +214,7 @@ def _suggestion(rows: Sequence[Row]) -> RenderableType:
             f"{100 * row['spread_low']:.2f} to {100 * row['spread_high']:.2f}",
             f"{100 * row['chance_best']:.0f} %",
             f"{100 * row['take_up']:.0f} %",
-            "\n".join(airy(part) for part in row["setting"].split(", ")),
+            "\n".join(breakable(part) for part in row["setting"].split(", ")),
         )
         for row in rows
     ]
@@ -260,8 +249,8 @@ def _gains(table: pl.DataFrame) -> RenderableType:
         ("as given", "right"),
         ("rank 1", "right"),
     ]
-    return grid("What they bring their first taker, points of win share a game", columns, cells)
+    return grid("What they bring their first taker, points of win share per game", columns, cells)
 
 
 def _where(row: Row) -> tuple[str, str]:
-    return level_words(row), row["specialist"]
+    return _level(row), row["specialist"]

@@ -1,4 +1,4 @@
-"""Odds in words: the answers of `pickosim.turn_odds.answer` as tables."""
+"""Odds as text: the answers of `pickosim.turn_odds.answer` as tables."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from rich.console import Group
 from rich.text import Text
 
+from pickosim.columns import percent
 from pickosim.games.trace import face_name
-from pickosim.reports.layout import BAD, GOOD, QUIET, grid, percent
+from pickosim.reports.layout import BAD, GOOD, QUIET, grid
 from pickosim.turn_odds.question import (
     Advice,
     Answer,
@@ -23,8 +24,8 @@ from pickosim.turn_odds.question import (
 _EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
 
 
-def tell(answer: Answer) -> Iterator[Group | Text]:
-    """An answer for a person: lines and tables, no wider than 80 characters but for long names."""
+def answer_lines(answer: Answer) -> Iterator[Group | Text]:
+    """The lines and tables of an answer, at most 80 characters wide unless names are long."""
     match answer:
         case Totals():
             yield _totals_table(answer)
@@ -39,13 +40,13 @@ def tell(answer: Answer) -> Iterator[Group | Text]:
 
 
 def bar(share: float, width: int) -> str:
-    """A share of 1 as a bar, to an eighth of a character; whatever is not 0 can be seen."""
+    """A share of 1 as a bar, to an eighth of a character; any share above 0 is visible."""
     full, rest = divmod(round(8 * width * share) or int(share > 0), 8)
     return "█" * full + _EIGHTHS[rest]
 
 
 def _totals_table(answer: Totals) -> Group:
-    specialist = f" and the {_spoken(answer.holds)}" if answer.holds else ""
+    specialist = f" and the {_words(answer.holds)}" if answer.holds else ""
     title = f"Best chance to stop with a worm at each total: {answer.rules.dice} dice{specialist}"
     columns = [("total", "right"), ("at least", "right"), ("", "left")]
     columns += [("exactly", "right"), ("", "left")]
@@ -75,18 +76,18 @@ def _results_table(answer: Outlook) -> Group:
         )
         for row in answer.rows
     ]
-    return grid(f"A turn as {answer.bot} plays it", columns, rows)
+    return grid(f"A turn as `{answer.bot}` plays it", columns, rows)
 
 
 def _result(row: Result, standing: Mapping[int, str]) -> str:
     match row.result:
         case "take":
             brought = standing.get(row.tile or 0)
-            return f"take {row.tile}" + (f" with the {_spoken(brought)}" if brought else "")
+            return f"take {row.tile}" + (f" with the {_words(brought)}" if brought else "")
         case "steal":
             return f"steal {row.tile} from rival {row.rival}"
         case "fail":
-            return f"fail: {_spoken(row.reason or '')}"
+            return f"fail: {_words(row.reason or '')}"
         case "bratworm":
             return "also, a bratworm for 1s"
 
@@ -116,14 +117,14 @@ def _options_table(answer: Advice) -> Group:
         )
         for row in sorted(answer.rows, key=lambda row: (not row.best, -row.value))
     ]
-    return grid(f"What {answer.bot} would do", columns, rows)
+    return grid(f"What `{answer.bot}` would do", columns, rows)
 
 
 def _option(row: Option) -> str:
     if row.option == "set-aside":
         return f"set aside {row.dice} × {row.face}"
     return {"roll-again": "roll again (weasel)", "fail": "fail: no new face"}.get(
-        row.option, _spoken(row.option)
+        row.option, _words(row.option)
     )
 
 
@@ -136,7 +137,7 @@ def _then(row: Option) -> str:
 def _situation_lines(situation: Situation) -> Iterator[Text]:
     yield Text(f"rules {situation.rules.name}; grill {ranges(situation.grill)}", style=QUIET)
     rivals = ", ".join(str(tile or "none") for tile in situation.rivals)
-    held = f"; you hold the {_spoken(situation.holds)}" if situation.holds else ""
+    held = f"; you hold the {_words(situation.holds)}" if situation.holds else ""
     own = situation.own or "none"
     yield Text(f"your top tile: {own}; your rivals': {rivals}{held}", style=QUIET)
 
@@ -147,15 +148,15 @@ def _dice_line(answer: Advice) -> Text:
         return " ".join([*shown, f"golden {face_name(golden)}"] if golden else shown)
 
     dice = answer.dice
-    told = [f"set aside: {faces(dice.aside, dice.golden_aside)}"] if dice.all_aside else []
-    told += [f"rolled: {faces(dice.roll, dice.golden_roll)}"] if dice.all_rolled else []
-    return Text("; ".join(told))
+    parts = [f"set aside: {faces(dice.aside, dice.golden_aside)}"] if dice.all_aside else []
+    parts += [f"rolled: {faces(dice.roll, dice.golden_roll)}"] if dice.all_rolled else []
+    return Text("; ".join(parts))
 
 
-def _spoken(name: str) -> str:
+def _words(name: str) -> str:
     return name.replace("-", " ")
 
 
 def _value(number: float) -> str:
-    """To three places, and never a negative zero."""
+    """A number with three decimals, never a negative zero."""
     return f"{number:z.3f}"

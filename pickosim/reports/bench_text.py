@@ -1,4 +1,4 @@
-"""The benchmark in words: speeds, what the solver's cache did, and under which conditions."""
+"""The benchmark for a terminal: speeds, what the solver's cache did, and under which conditions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 from rich.console import Group
 from rich.text import Text
 
-from pickosim.reports.layout import grid, percent
+from pickosim.columns import percent
+from pickosim.reports.layout import grid
 
 
 def bench_tables(rows: list[dict[str, Any]]) -> Iterator[Group | Text]:
@@ -66,7 +67,7 @@ def _around(rows: list[dict[str, Any]]) -> str:
 def _conditions(row: dict[str, Any]) -> str:
     return (
         f"Solver: {row['solver_payoffs_per_second']:,} pay-offs/s on one core. "
-        f"{row['bytes_per_running_game']:.0f} bytes a running game. Kernels warmed up before "
+        f"{row['bytes_per_running_game']:.0f} bytes per running game. Kernels warmed up before "
         f"({row['warm_up_seconds']} s). {row['machine']}, {row['cores']} cores, {row['system']}; "
         f"pickosim {row['pickosim']}, Python {row['python']}, NumPy {row['numpy']}, "
         f"Numba {row['numba']}."

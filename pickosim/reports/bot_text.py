@@ -1,4 +1,4 @@
-"""Bots for a terminal: the catalogue as a table, and one bot with all that it says of itself."""
+"""Bots as text: all bots in a table, and everything about one bot."""
 
 from __future__ import annotations
 
@@ -12,24 +12,28 @@ from pickosim.bots.catalogue import BUILT_IN, BY_DEFAULT, ITSELF, Description, P
 from pickosim.reports.layout import grid
 
 
-def catalogue_table(bots: Iterable[Description]) -> Group:
-    """All bots: what each does, its parameters, where it comes from."""
+def bots_table(bots: Iterable[Description]) -> Group:
+    """All bots: what each one does, its parameters and its origin."""
     rows = []
     for bot in bots:
-        told = [bot.summary, written(bot.parameters), f"from: {bot.origin or 'not said'}"]
+        parts = [
+            bot.summary,
+            parameters_text(bot.parameters),
+            f"from: {bot.origin or 'not stated'}",
+        ]
         if bot.source != BUILT_IN:
-            told.append(f"in: {bot.source}")
-        lines = [line for line in told if line]
+            parts.append(f"in: {bot.source}")
+        lines = [line for line in parts if line]
         rows += [(bot.name if line is lines[0] else "", line) for line in lines]
     return grid(
-        "Bots (built-in where nothing else is said)",
+        "Bots (built-in unless stated otherwise)",
         [("name", "left"), ("what it is", "left")],
         rows,
     )
 
 
-def page(bot: Description) -> Iterator[Group | Text]:
-    """All about one bot."""
+def bot_page(bot: Description) -> Iterator[Group | Text]:
+    """Everything about one bot."""
     yield Text(bot.name, style="bold")
     for paragraph in re.split(r"\n\s*\n", bot.text):
         yield Text(_rewrapped(paragraph))
@@ -47,21 +51,21 @@ def page(bot: Description) -> Iterator[Group | Text]:
     yield Text(f"{BUILT_IN}: {bot.file}" if bot.source == BUILT_IN else f"in: {bot.source}")
 
 
-def written(parameters: Iterable[Parameter]) -> str:
-    """Parameters as a command line has them; one without a default with its type."""
+def parameters_text(parameters: Iterable[Parameter]) -> str:
+    """Parameters as on a command line; a parameter without a default with its type."""
     return ", ".join(
         f"{each.name}={f'<{each.type}>' if each.required else each.default}" for each in parameters
     )
 
 
 def _by_decider(decisions: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Questions by who answers them: the bot, what it derives from, the default."""
+    """Optional methods by where they are defined: the bot itself, a base class, the default."""
     order = {ITSELF: -1, BY_DEFAULT: 1}
     deciders = sorted(set(decisions.values()), key=lambda each: (order.get(each, 0), each))
     return [(each, ", ".join(m for m, by in decisions.items() if by == each)) for each in deciders]
 
 
 def _rewrapped(paragraph: str) -> str:
-    """A paragraph as one line, to be broken anew; an indented one, as of code, as it is."""
+    """A paragraph as one line, for new line breaks; an indented one (e.g. code) as it is."""
     indented = any(line.startswith(" ") for line in paragraph.splitlines())
     return paragraph if indented else " ".join(paragraph.split())

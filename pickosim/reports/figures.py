@@ -1,20 +1,23 @@
-"""What a report says: of each kind of run, the answer in a sentence, then figures with their data."""
+"""Figures: what a report shows of each kind of run, as charts with their data."""
 
 from __future__ import annotations
 
 import json
 import shlex
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 import polars as pl
 
-from pickosim.errors import PickosimError
+from pickosim.columns import Frame
 from pickosim.reports import charts
-from pickosim.reports.layout import percent
+from pickosim.reports.cells import measure_label
+from pickosim.rule_files import as_arguments
 from pickosim.rules import RuleSet
 from pickosim.runs.results import Results
+from pickosim.studies import balance_results, compare_results, tournament_results
+from pickosim.studies.kinds import study_kind
 from pickosim.studies.sentences import BEYOND_CHANCE, listed
 
 Draw = Callable[[], charts.Drawing]
@@ -30,44 +33,39 @@ class Figure:
     note: str
     """How to read it."""
     data: pl.DataFrame
+    table: Frame
+    """What the columns are."""
     draw: Draw | None = None
     is_open: bool = False
     """Whether the table is shown at once."""
 
 
-@dataclass(frozen=True)
-class Content:
-    """All that a report says of the results of a run."""
-
-    title: str
-    headline: str
-    sentences: list[str]
-    figures: list[Figure]
+def figures_of(results: Results) -> list[Figure]:
+    """The figures of a run that have data; of a kind without figures of its own, its tables."""
+    figures = _FIGURES.get(results.manifest["kind"], _any_study)
+    return [figure for figure in figures(results) if len(figure.data)]
 
 
-def content_of(results: Results) -> Content:
-    """What there is to say of a run."""
-    manifest = results.manifest
-    kind = manifest["kind"]
-    if kind not in _FIGURES:
-        raise PickosimError(f'This version writes no reports on runs of kind "{kind}".')
-    headline, figures = _HEADLINES[kind], _FIGURES[kind]
-    result = manifest["result"]
-    return Content(
-        title=manifest.get("question") or _title(results),
-        headline=result.get("headline") or headline(results),
-        sentences=list(result.get("sentences", ())),
-        figures=[figure for figure in figures(results) if len(figure.data)],
-    )
+def _any_study(results: Results) -> Iterator[Figure]:
+    tables = study_kind(results.manifest["kind"]).frame_types
+    for name, data in results.frames.items():
+        yield Figure(
+            name, name.replace("_", " ").capitalize(), tables[name].rows, data, tables[name]
+        )
 
 
-def _title(results: Results) -> str:
-    plan, kind = results.manifest["plan"], results.manifest["kind"]
-    return {
-        "tournament": f"Tournament: {_named(bot['name'] for bot in plan['strategies'])}",
-        "compare": f"Rules compared: {_named(variant['name'] for variant in plan.get('variants', ()))}",
-        "balance": f"Balance of the specialists, rules {plan['rules']['name']}",
-    }[kind]
+def title_of(results: Results) -> str:
+    """What a run is about: its question, or what was played."""
+    manifest, plan = results.manifest, results.manifest["plan"]
+    if question := manifest.get("question"):
+        return str(question)
+    if manifest["kind"] == "tournament":
+        return f"Tournament: {_named(bot['name'] for bot in plan['entrants'])}"
+    if manifest["kind"] == "compare":
+        return f"Rules compared: {_named(variant['name'] for variant in plan['variants'])}"
+    if manifest["kind"] == "balance":
+        return f"Balance of the specialists, rules {plan['rules']['name']}"
+    return str(manifest["title"])
 
 
 def _named(names: Iterable[str], most: int = 4) -> str:
@@ -79,49 +77,10 @@ def _named(names: Iterable[str], most: int = 4) -> str:
 
 def table(results: Results, name: str) -> pl.DataFrame:
     """A table of a run; an empty one if the run has none of that name."""
-    return results.tables.get(name, pl.DataFrame())
+    return results.frames.get(name, pl.DataFrame())
 
 
 # ------------------------------------------------------------------------------------- a tournament
-
-
-def _leader(results: Results) -> str:
-    """Who leads, and whether that is beyond chance."""
-    first, *others = results.standings.head(2).to_dicts()
-    said = (
-        f"{first['strategy']} wins {percent(first['win_share'])} of its {first['games']:,} games "
-        f"(95 %: {100 * first['win_share_low']:.2f} to {100 * first['win_share_high']:.2f})"
-    )
-    if not others:
-        return f"{said}."
-    (second,) = others
-    said += f", {second['strategy']} {percent(second['win_share'])}"
-    said += f" ({100 * second['win_share_low']:.2f} to {100 * second['win_share_high']:.2f}). "
-    return said + _verdict(results, first, second)
-
-
-def _verdict(results: Results, first: charts.Point, second: charts.Point) -> str:
-    """Whether the first of the standings is better than the second, as far as they can be compared."""
-    pair = (pl.col("strategy") == first["strategy"]) & (pl.col("rival") == second["strategy"])
-    met = results.pairs.filter(pair).to_dicts()
-    apart = first["win_share_low"] > second["win_share_high"]
-    plan = results.manifest["plan"]
-    if plan["focus"] is not None or plan["possible_matchups"] > len(plan["matchups"]):
-        said = "They had different opponents, so that their win shares do not say who is better."
-    elif apart:
-        said = "The lead is beyond chance: the two intervals do not touch."
-    else:
-        said = "The lead may be chance: the two intervals overlap."
-    if not met or len(results.standings) == 2:
-        return said
-    (duel,) = met
-    beyond = duel["ahead_low"] > 0.5 or duel["ahead_high"] < 0.5
-    return (
-        f"{said} Where they meet, {first['strategy']} finishes ahead in "
-        f"{percent(duel['ahead'])} ({100 * duel['ahead_low']:.2f} to "
-        f"{100 * duel['ahead_high']:.2f}; {duel['games']:,} games), "
-        f"{'beyond' if beyond else 'within'} chance."
-    )
 
 
 def _tournament(results: Results) -> Iterator[Figure]:
@@ -130,9 +89,10 @@ def _tournament(results: Results) -> Iterator[Figure]:
     yield Figure(
         "standings",
         "Standings",
-        f"Win shares with 95 % intervals; a shared first place is split. Dashed: an even share at a "
-        f"table of {players}.{_only(standings)}",
+        f"Win shares with 95 % intervals; a shared first place is split. Dashed: an even share with "
+        f"{players} players.{_only(standings)}",
         standings,
+        tournament_results.FRAMES["standings"],
         lambda: charts.win_shares(standings, players),
         is_open=True,
     )
@@ -142,6 +102,7 @@ def _tournament(results: Results) -> Iterator[Figure]:
         "Share of their games in which the bot of the row finishes ahead of the bot with the column's "
         f"number, ties counted half.{_only(standings)}",
         pairs,
+        tournament_results.FRAMES["pairs"],
         lambda: charts.cross_table(standings, pairs),
     )
     yield Figure(
@@ -149,15 +110,17 @@ def _tournament(results: Results) -> Iterator[Figure]:
         "Ratings",
         "On the scale of Elo, from all finishing orders: 400 points are odds of 10 to 1; the mean is "
         f"1500. Bars: 95 % intervals against the mean of the field.{_unrated(standings)}",
-        standings.select("strategy", "games", "rating", "rating_error", "rating_field"),
+        standings.select("bot", "games", "rating", "rating_error", "rating_field"),
+        tournament_results.FRAMES["standings"],
         lambda: charts.ratings(standings),
     )
     yield Figure(
         "scores",
-        "Worms at the end",
-        "How often a bot ends with so many worms; each shape is as tall as there is room. Dashed: its "
+        "Scores",
+        "How often a bot ends with each score; each shape is as tall as there is room. Dashed: its "
         f"mean.{_only(standings)}",
         results.scores,
+        tournament_results.FRAMES["scores"],
         lambda: charts.scores(results.scores, standings),
     )
     yield Figure(
@@ -165,6 +128,7 @@ def _tournament(results: Results) -> Iterator[Figure]:
         "Length of a game",
         "Turns of all games together. Dashed: the mean.",
         results.lengths,
+        tournament_results.FRAMES["lengths"],
         lambda: charts.lengths(results.lengths),
     )
     yield Figure(
@@ -174,22 +138,25 @@ def _tournament(results: Results) -> Iterator[Figure]:
         "95 % intervals of the seat's own win share. Seat 0 begins. Every bot sits in every seat equally "
         "often.",
         results.seats,
+        tournament_results.FRAMES["seats"],
         lambda: charts.seats(results.seats, standings),
     )
     yield Figure(
         "specialists",
         "Specialists seen",
         "The win share of a bot in games that it ended with a specialist; dashed: in all its games. "
-        "This is an association, not what the specialist is worth: who is winning anyway gets more of "
-        "them. The command pickosim balance asks for the worth.",
+        "This is an association, not what the specialist is worth: players who are winning anyway get more "
+        "of them. The command pickosim balance measures the worth.",
         results.specialists,
+        tournament_results.FRAMES["specialists"],
         lambda: charts.specialists(results.specialists, standings),
     )
     yield Figure(
         "matchups",
-        "Tables",
-        "What every bot came to at every table, against the same rivals.",
+        "Matchups",
+        "What every bot came to in every matchup, against the same rivals.",
         results.matchups,
+        tournament_results.FRAMES["matchups"],
     )
 
 
@@ -203,26 +170,16 @@ def _unrated(standings: pl.DataFrame) -> str:
     """Ratings that cannot be drawn, in words."""
     said = ""
     for rating, words in ((inf, "more"), (-inf, "less")):
-        bots = standings.filter(pl.col("rating") == rating)["strategy"].to_list()
+        bots = standings.filter(pl.col("rating") == rating)["bot"].to_list()
         if bots:
             said += f" No finite rating, but {words} than any: {', '.join(bots)}."
     unknown = standings.filter(pl.col("rating").is_null() | pl.col("rating").is_nan())
     if len(unknown):
-        said += f" Not to be rated: {', '.join(unknown['strategy'].to_list())}."
+        said += f" Not to be rated: {', '.join(unknown['bot'].to_list())}."
     return said
 
 
 # ---------------------------------------------------------------------------------------- a compare
-
-
-def _most_changed(results: Results) -> str:
-    """How much of the comparison is beyond chance."""
-    compared = results.measures.filter(pl.col("p_adjusted").is_not_null())
-    beyond = compared.filter(pl.col("p_adjusted") < BEYOND_CHANCE)
-    return (
-        f"{len(beyond):,} of {len(compared):,} differences to the reference are beyond chance, "
-        "corrected for the number of comparisons."
-    )
 
 
 def _compare(results: Results) -> Iterator[Figure]:
@@ -230,10 +187,12 @@ def _compare(results: Results) -> Iterator[Figure]:
     yield Figure(
         "effects",
         "What a variant changes",
-        "Difference to the reference, both with the same dice, with 95 % intervals; every small chart "
-        "has its own scale; points are percentage points. A full dot is beyond chance (p < 0.05, corrected for the number of "
+        "Difference from the reference, both with the same dice, with 95 % intervals; every small chart "
+        "has its own scale; points are percentage points. A full dot is beyond chance (p below "
+        f"{BEYOND_CHANCE:g}, corrected for the number of "
         f"comparisons), a hollow one is not.{_unchanged(measures)}",
         measures,
+        compare_results.FRAMES["measures"],
         lambda: charts.effects(measures),
     )
     yield Figure(
@@ -241,6 +200,7 @@ def _compare(results: Results) -> Iterator[Figure]:
         "Length of a game",
         "The dot is the median; half of all games lie in the bar, nine in ten on the line.",
         table(results, "lengths"),
+        compare_results.FRAMES["lengths"],
         lambda: charts.variant_lengths(results.lengths),
     )
     yield Figure(
@@ -248,6 +208,7 @@ def _compare(results: Results) -> Iterator[Figure]:
         "Seats",
         "What a seat wins above or below an even share, with 95 % intervals. Seat 0 begins.",
         table(results, "seats"),
+        compare_results.FRAMES["seats"],
         lambda: charts.variant_seats(results.seats),
     )
     yield Figure(
@@ -255,6 +216,7 @@ def _compare(results: Results) -> Iterator[Figure]:
         "The variants",
         "What each differs in from the reference, and how it is asked for.",
         _variants(results),
+        replace(compare_results.FRAMES["variants"], notes={}),
         is_open=True,
     )
 
@@ -268,7 +230,7 @@ def _variants(results: Results) -> pl.DataFrame:
             "differs": "the reference"
             if row["variant"] == reference
             else row["differs"] or "nothing",
-            "rules": shlex.join(RuleSet.from_dict(json.loads(row["rules"])).as_arguments()),
+            "rules": shlex.join(as_arguments(RuleSet.from_dict(json.loads(row["rules"])))),
         }
         for row in results.variants.to_dicts()
     ]
@@ -281,23 +243,11 @@ def _unchanged(measures: pl.DataFrame) -> str:
         pl.col("difference").abs().max().alias("largest")
     )
     same = largest.filter(pl.col("largest") == 0)["measure"].to_list()
-    names = "; ".join(map(charts.measure_name, same))
+    names = "; ".join(map(measure_label, same))
     return f" No difference at all, and not drawn: {names}." if same else ""
 
 
 # ---------------------------------------------------------------------------------------- a balance
-
-
-def _most_worth(results: Results) -> str:
-    """The specialists at both ends."""
-    ordered = results.worth.sort("gain", descending=True).to_dicts()
-    best, least = ordered[0], ordered[-1]
-
-    def said(row: charts.Point) -> str:
-        where = charts.table_size(row["players"], row["bot"])
-        return f"{row['specialist']}: {charts.told(row, 'gain', charts.points_of)} ({where})"
-
-    return f"Worth most to start with is the {said(best)}; least, the {said(least)}."
 
 
 def _balance(results: Results) -> Iterator[Figure]:
@@ -309,15 +259,17 @@ def _balance(results: Results) -> Iterator[Figure]:
         "what that gains in win share, with 95 % intervals. This is what the specialist causes. A full "
         "dot is beyond chance (p < 0.05, corrected for the number of comparisons).",
         worth,
+        balance_results.FRAMES["worth"],
         lambda: charts.worth(worth),
         is_open=True,
     )
     yield Figure(
-        "worth-worms",
-        "Worth in worms",
-        "The same games: what starting with the specialist gains in worms at the end.",
-        worth.select("bot", "players", "specialist", "games", "^worms.*$"),
-        lambda: charts.worth(worth, "worms"),
+        "worth-score",
+        "Worth in score",
+        "The same games: what starting with the specialist adds to the score.",
+        worth.select("bot", "players", "specialist", "games", "^score_gain.*$"),
+        balance_results.FRAMES["worth"],
+        lambda: charts.worth(worth, "score_gain"),
     )
     by_seat = table(results, "worth_by_seat")
     yield Figure(
@@ -325,15 +277,17 @@ def _balance(results: Results) -> Iterator[Figure]:
         "Worth by seat",
         "The gain in win share for each seat that starts with the specialist. Seat 0 begins.",
         by_seat,
+        balance_results.FRAMES["worth_by_seat"],
         lambda: charts.worth_by_seat(by_seat, worth),
     )
     yield Figure(
         "seen",
         "Seen: holders that win",
         "Ordinary games: the win share of whoever ends with the specialist. Dashed: an even share. This "
-        "is an association, not what the specialist is worth: who is winning anyway gets more of them. "
+        "is an association, not what the specialist is worth: players who are winning anyway get more of them. "
         "Nobody ever owns the raven.",
         seen,
+        balance_results.FRAMES["seen"],
         lambda: charts.seen(seen, worth),
     )
     yield Figure(
@@ -343,6 +297,7 @@ def _balance(results: Results) -> Iterator[Figure]:
         seen.select("bot", "players", "specialist", "games", "^held_at_end.*$")
         if len(seen)
         else seen,
+        balance_results.FRAMES["seen"],
         lambda: charts.held(seen, worth),
     )
     absence = table(results, "absence")
@@ -352,6 +307,7 @@ def _balance(results: Results) -> Iterator[Figure]:
         "The game without the specialist, minus the game with all of them, with the same dice and 95 % "
         "intervals. A full dot is beyond chance (corrected).",
         absence,
+        balance_results.FRAMES["absence"],
         lambda: charts.absence(absence, worth),
     )
     sensitivity = table(results, "sensitivity")
@@ -374,6 +330,7 @@ def _sensitivity(sensitivity: pl.DataFrame) -> Iterator[Figure]:
         "Worth by starting tile",
         f"What a specialist brings to whoever takes it first, in win share. {as_before}",
         tiles,
+        balance_results.FRAMES["sensitivity"],
         lambda: charts.sensitivity(tiles),
     )
     yield Figure(
@@ -381,6 +338,7 @@ def _sensitivity(sensitivity: pl.DataFrame) -> Iterator[Figure]:
         "Worth by number",
         f"What a specialist brings to a seat that starts with it, in win share. {as_before}",
         numbers,
+        balance_results.FRAMES["sensitivity"],
         lambda: charts.sensitivity(numbers),
     )
     taken = (
@@ -392,6 +350,7 @@ def _sensitivity(sensitivity: pl.DataFrame) -> Iterator[Figure]:
         "Take-up by starting tile",
         f"{taken} {as_before}",
         tiles.select(columns),
+        balance_results.FRAMES["sensitivity"],
         lambda: charts.sensitivity(tiles, "take_up"),
     )
     played = numbers.filter(pl.col("take_up").is_not_null())
@@ -400,6 +359,7 @@ def _sensitivity(sensitivity: pl.DataFrame) -> Iterator[Figure]:
         "Take-up by number",
         f"{taken} {as_before}",
         played.select(columns),
+        balance_results.FRAMES["sensitivity"],
         lambda: charts.sensitivity(played, "take_up"),
     )
 
@@ -416,6 +376,7 @@ def _suggestion(
         "against a small spread: the table has the difference to the rules as given, paired by dice, "
         "and the chance to be the best of these.",
         suggestion,
+        balance_results.FRAMES["suggestion"],
         lambda: charts.suggestion(suggestion),
         is_open=True,
     )
@@ -423,12 +384,12 @@ def _suggestion(
     yield Figure(
         "suggestion-gains",
         "What they would bring",
-        "What a specialist brings to whoever takes it first, a game, in the first of these settings and "
+        "What a specialist brings per game to whoever takes it first, in the first of these settings and "
         "in the rules as given.",
         shown,
+        balance_results.FRAMES["suggestion_gains"],
         lambda: charts.suggestion_gains(shown, worth),
     )
 
 
 _FIGURES = {"tournament": _tournament, "compare": _compare, "balance": _balance}
-_HEADLINES = {"tournament": _leader, "compare": _most_changed, "balance": _most_worth}

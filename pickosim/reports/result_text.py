@@ -1,0 +1,62 @@
+"""Results of any run: for a terminal, as JSON, as CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from pickosim.reports.balance_text import balance_text
+from pickosim.reports.cells import shown_columns
+from pickosim.reports.compare_text import compare_text
+from pickosim.reports.layout import grid
+from pickosim.reports.tournament_text import tournament_text
+from pickosim.runs.folder import records, written
+from pickosim.studies.kinds import study_kind
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from pickosim.runs.results import Results
+
+_TEXTS: dict[str, Callable[[Results], Iterable[RenderableType]]] = {
+    "tournament": tournament_text,
+    "compare": compare_text,
+    "balance": balance_text,
+}
+"""Kinds of studies with a text of their own; all others are shown table by table."""
+
+
+def as_text(results: Results) -> Iterator[RenderableType]:
+    """Tables and sentences for a terminal; of an experiment, its question first."""
+    if question := results.manifest.get("question"):
+        yield Text(question, style="bold")
+        yield Text()
+    yield from _TEXTS.get(results.manifest["kind"], _any_study)(results)
+
+
+def _any_study(results: Results) -> Iterator[RenderableType]:
+    """All tables of a study, with what it says of itself."""
+    yield Text(results.headline, style="bold")
+    for name, table in study_kind(results.manifest["kind"]).frame_types.items():
+        columns = list(shown_columns(results.frames[name], table)) if name in results.frames else []
+        headings = [(one.heading, "left" if one.is_text else "right") for one in columns]
+        rows = zip(*([text for text, _ in one.cells] for one in columns), strict=True)
+        yield Text()
+        yield grid(name, headings, rows)
+    for remark in results.remarks:
+        yield Text()
+        yield Text(remark)
+
+
+def as_json(results: Results) -> dict[str, Any]:
+    """All tables, each a list of its rows, and the manifest."""
+    tables = {name: records(frame) for name, frame in results.frames.items()}
+    return {**tables, "manifest": dict(results.manifest)}
+
+
+def as_csv(results: Results) -> str:
+    """The main table of a run."""
+    main = study_kind(results.manifest["kind"]).main_frame
+    return written(results.frames[main], "csv")

@@ -1,0 +1,71 @@
+"""A tournament for a terminal: standings, who beats whom, what the seats do, and remarks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import polars as pl
+from rich.text import Text
+
+from pickosim.reports.cells import shown_columns
+from pickosim.reports.layout import grid
+from pickosim.studies.tournament_results import ALL_BOTS, FRAMES
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from pickosim.runs.results import Results
+
+MOST_COLUMNS = 12
+"""Bots that a cross table has room for on a terminal; of more it shows the best."""
+
+
+def tournament_text(results: Results) -> Iterator[RenderableType]:
+    """The tables of a tournament, and its remarks."""
+    standings = results.standings.drop("mean_score_low", "mean_score_high")
+    yield _grid(results.manifest["title"], standings, "standings")
+    yield Text()
+    if len(results.standings) > 1:
+        yield _cross_table(results.standings["bot"].to_list(), results.pairs)
+        yield Text()
+    seats = results.seats.filter(pl.col("bot") == ALL_BOTS)
+    yield _grid(
+        "By seat, all bots together; seat 0 begins",
+        seats.drop("bot", "mean_score_low", "mean_score_high"),
+        "seats",
+    )
+    for remark in results.remarks:
+        yield Text()
+        yield Text(remark)
+
+
+def _grid(title: str, frame: pl.DataFrame, name: str) -> RenderableType:
+    """Columns of a result table, one row per line."""
+    columns = list(shown_columns(frame, FRAMES[name]))
+    headings = [(one.heading, "left" if one.is_text else "right") for one in columns]
+    rows = zip(*([text for text, _ in one.cells] for one in columns), strict=True)
+    return grid(title, headings, rows)
+
+
+def _cross_table(order: Sequence[str], pairs: pl.DataFrame) -> RenderableType:
+    """Who finishes ahead of whom, bots in the order of the standings; columns by number."""
+    shown = order[:MOST_COLUMNS]
+    ahead = {(row["bot"], row["rival"]): row["ahead"] for row in pairs.iter_rows(named=True)}
+
+    def cell(bot: str, rival: str) -> str:
+        return f"{100 * ahead[bot, rival]:.1f}" if (bot, rival) in ahead else "-"
+
+    rows = [
+        (f"{number} {bot}", *(cell(bot, rival) for rival in shown))
+        for number, bot in enumerate(order, start=1)
+    ]
+    width = max(row["ahead_high"] - row["ahead_low"] for row in pairs.iter_rows(named=True))
+    few, most = min(pairs["games"].to_list()), max(pairs["games"].to_list())
+    games = f"{few:,}" if few == most else f"{few:,} to {most:,}"
+    title = (
+        "Finishes ahead of …, in % of their games, ties counted half "
+        f"(95 %: ± {50 * width:.2f} at most; {games} games per pair)"
+    )
+    columns = [("bot", "left"), *((str(n), "right") for n in range(1, len(shown) + 1))]
+    return grid(title, columns, rows)
