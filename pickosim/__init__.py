@@ -14,56 +14,53 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pickosim.api import (
-        balance,
-        benchmark,
-        compare,
-        experiment,
-        play,
-        report,
-        resume,
-        tournament,
-        watch,
-    )
+    from pickosim.api import benchmark, play, report, resume, watch
     from pickosim.bots.strategy import Strategy
     from pickosim.bots.view import BoolArray, IntArray, Turn
     from pickosim.engine.dice import POINTS
     from pickosim.errors import PickosimError
     from pickosim.games.frames import Played
-    from pickosim.rules import RULES_VERSION, SPECIALISTS, WORM, RuleSet, load_rules, presets
+    from pickosim.rule_files import load_rules, presets
+    from pickosim.rules import RULES_VERSION, SPECIALISTS, WORM, RuleSet
+    from pickosim.runs.progress import Progress
     from pickosim.runs.results import Results, load_results
     from pickosim.solver.valuation import Valuation, Worth
+    from pickosim.studies.balance import balance
+    from pickosim.studies.compare import compare
+    from pickosim.studies.experiments import experiment
+    from pickosim.studies.tournament import tournament
     from pickosim.turn_odds.answer import odds
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "POINTS": "engine.dice",
+    "RULES_VERSION": "rules",
+    "SPECIALISTS": "rules",
+    "WORM": "rules",
     "BoolArray": "bots.view",
     "IntArray": "bots.view",
-    "POINTS": "engine.dice",
     "PickosimError": "errors",
     "Played": "games.frames",
-    "RULES_VERSION": "rules",
+    "Progress": "runs.progress",
     "Results": "runs.results",
     "RuleSet": "rules",
-    "SPECIALISTS": "rules",
     "Strategy": "bots.strategy",
     "Turn": "bots.view",
-    "WORM": "rules",
     "Valuation": "solver.valuation",
     "Worth": "solver.valuation",
-    "balance": "api",
+    "balance": "studies.balance",
     "benchmark": "api",
-    "compare": "api",
-    "experiment": "api",
+    "compare": "studies.compare",
+    "experiment": "studies.experiments",
     "load_results": "runs.results",
-    "load_rules": "rules",
+    "load_rules": "rule_files",
     "odds": "turn_odds.answer",
     "play": "api",
-    "presets": "rules",
+    "presets": "rule_files",
     "report": "api",
     "resume": "api",
-    "tournament": "api",
+    "tournament": "studies.tournament",
     "watch": "api",
 }
 
@@ -76,6 +73,7 @@ __all__ = [
     "IntArray",
     "PickosimError",
     "Played",
+    "Progress",
     "Results",
     "RuleSet",
     "Strategy",

@@ -1,4 +1,4 @@
-"""The benchmark: games a second, stated with machine, versions and warm-up."""
+"""The benchmark: games per second, stated with machine, versions and warm-up."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ from pickosim.bots.strategy import Strategy
 from pickosim.bots.view import BoolArray, Turn
 from pickosim.engine.dice import POINTS
 from pickosim.games.batch import BATCH, Batch, play_games
-from pickosim.games.match import Match, seat
-from pickosim.rules import load_rules
+from pickosim.games.match import Match, make_match
 from pickosim.runs.folder import RunFolder
 from pickosim.runs.provenance import machine, versions
-from pickosim.runs.run import Workers, start
+from pickosim.runs.run import run
 from pickosim.runs.sums import Sums, add
+from pickosim.runs.workers import Workers
 from pickosim.solver.graph import WORTH, Problem, graph
 from pickosim.solver.solve import solve
-from pickosim.solver.valuation import cache_statistics, forget_solutions
-from pickosim.studies.schedule import lane, rotations
-from pickosim.studies.tournament import Tournament
+from pickosim.solver.valuation import cache_statistics, clear_caches
+from pickosim.studies.schedule import lane
+from pickosim.studies.tournament import Tournament, plan
+from pickosim.studies.tournament_options import TournamentOptions
 from pickosim.studies.warm import warm_up
 
 REPEATS = 3
@@ -79,11 +80,13 @@ def run_bench(seconds: float = 2.0) -> list[Row]:
     return [
         {**row, **common}
         for row in (
-            *_engine_rows("classic-2-eager", seat(["eager"] * 2, "classic"), seconds),
-            *_engine_rows("extrawurm-2-eager", seat(["eager"] * 2, "extrawurm"), seconds),
-            *_engine_rows("extrawurm-4-eager", seat(["eager"] * 4, "extrawurm"), seconds),
-            _engine_row("classic-2-numpy", seat([PlainEager()] * 2, "classic"), seconds, 1),
-            _engine_row("extrawurm-2-numpy", seat([PlainEager()] * 2, "extrawurm"), seconds, 1),
+            *_engine_rows("classic-2-eager", make_match(["eager"] * 2, "classic"), seconds),
+            *_engine_rows("extrawurm-2-eager", make_match(["eager"] * 2, "extrawurm"), seconds),
+            *_engine_rows("extrawurm-4-eager", make_match(["eager"] * 4, "extrawurm"), seconds),
+            _engine_row("classic-2-numpy", make_match([PlainEager()] * 2, "classic"), seconds, 1),
+            _engine_row(
+                "extrawurm-2-numpy", make_match([PlainEager()] * 2, "extrawurm"), seconds, 1
+            ),
             *_tournament_rows(seconds),
             *(
                 _expected_row(rules, players, seconds)
@@ -133,11 +136,11 @@ def _tournament_rows(seconds: float) -> list[Row]:
     `overhead` is what schedule, statistics and checkpoints add to the time of the bare games.
     """
     cores = os.cpu_count() or 1
-    match = seat(SIMPLE[:2], "classic")
+    match = make_match(SIMPLE[:2], "classic")
     pairs = comb(len(SIMPLE), 2)
     every = _games_for(lambda games: play_games(match, 0, games), LONGER * seconds, BATCH, BATCH)
     each = every // pairs
-    study = Tournament.planned(SIMPLE, load_rules("classic"), 2, max(each, 2000), 0, workers=cores)
+    study = plan(TournamentOptions(SIMPLE, games=max(each, 2000), workers=cores))
     games = sum(task.games for task in study.stage(0, []))
     rows = []
     for workers in sorted({1, cores}):
@@ -175,7 +178,7 @@ def _chunk_costs(study: Tournament) -> Row:
             def keep(chunks: int) -> None:
                 total: Sums = {}
                 for chunk in range(chunks):
-                    folder.keep("", str(chunk), sums, "")
+                    folder.keep("", str(chunk), "", sums, "")
                     total = add(total, sums)
 
             seconds = _best_time(lambda: keep(CHUNKS_KEPT)) / CHUNKS_KEPT
@@ -190,26 +193,31 @@ def _tournament_time(study: Tournament, workers: int) -> float:
     """Seconds of a whole run in a folder, its workers having been started before."""
     crew = Workers(workers)
     with TemporaryDirectory() as folder:
-        with crew.hired() as pool:
-            list(pool(delayed(_play_share)(seat(SIMPLE[:2], "classic"), 0, 64) for _ in range(8)))
+        with crew.pool() as pool:
+            list(
+                pool(
+                    delayed(_play_share)(make_match(SIMPLE[:2], "classic"), 0, 64) for _ in range(8)
+                )
+            )
         began = perf_counter()
-        start(study, RunFolder(Path(folder) / "run"), crew)
+        run(study, RunFolder(Path(folder) / "run"), crew)
         return perf_counter() - began
 
 
 def _play_bare(study: Tournament) -> None:
     """The games of a tournament and nothing else."""
-    for task in study.stage(0, []):
-        for seating in rotations(tuple(entrant.spec for entrant in task.entrants)):
-            first = lane(task.part) + task.blocks.start
-            play_games(seat(seating, study.rules), first, len(task.blocks))
+    for chunk in study.stage(0, []):
+        for arm in chunk.job.arms:
+            play_games(
+                arm.match(study.seed), lane(chunk.part) + chunk.blocks.start, len(chunk.blocks)
+            )
 
 
 def _expected_row(rules: str, players: int, seconds: float) -> Row:
     """The bot `expected` against itself, with what its cache of solutions did in these games."""
-    match = seat(["expected"] * players, rules)
+    match = make_match(["expected"] * players, rules)
     row = _engine_row(f"{rules}-{players}-expected", match, seconds, 1, trial=256, least=256)
-    forget_solutions()
+    clear_caches()
     play_games(match, 0, row["games"])
     stores = cache_statistics()
     solved, hits = (sum(store[key] for store in stores) for key in ("solved", "hits"))

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import json
-import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from pickosim import __version__
 from pickosim.errors import PickosimError
 from pickosim.terminal import (
-    check_format,
     compiling,
     json_of,
     note,
@@ -28,7 +27,7 @@ from pickosim.terminal import (
 
 if TYPE_CHECKING:
     from pickosim.rules import RuleSet
-    from pickosim.runs.run import Study
+    from pickosim.studies.options import Declared, StudyOptions
 
 app = typer.Typer(
     name="pickosim",
@@ -47,14 +46,14 @@ Bots = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="BOT",
-        help="Bots in the order of their seats, as eager, threshold:target=25 or my_bot.py:MyBot.",
+        help="Bots in the order of their seats, e.g. eager, threshold:target=25 or my_bot.py:MyBot.",
         show_default=False,
     ),
 ]
 Bot = Annotated[
     str,
     typer.Argument(
-        metavar="BOT", help="A bot by name or path, as threshold:target=25 or my_bot.py."
+        metavar="BOT", help="A bot by name or path, e.g. threshold:target=25 or my_bot.py."
     ),
 ]
 Rules = Annotated[
@@ -62,35 +61,13 @@ Rules = Annotated[
 ]
 Sets = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="OPTION=VALUE", help="Change an option of the rules; repeat."),
+    typer.Option(
+        "--set", metavar="OPTION=VALUE", help="Change an option of the rules; repeat for more."
+    ),
 ]
 Seed = Annotated[int, typer.Option(help="Seed of all dice and choices.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-
-
-CORES = os.cpu_count() or 1
-
-WorkerNumber = Annotated[
-    int, typer.Option("--workers", min=1, help="Processes to play in.", show_default="all cores")
-]
-Backend = Annotated[
-    str | None,
-    typer.Option(metavar="joblib|dask", help="Who plays.", show_default="joblib"),
-]
-Scheduler = Annotated[
-    str | None,
-    typer.Option(metavar="ADDRESS", help="Of a Dask cluster, as tcp://10.0.0.1:8786."),
-]
-Out = Annotated[
-    Path | None,
-    typer.Option(metavar="RUN", help="Folder of the run.", show_default="a new one in runs/"),
-]
-Export = Annotated[
-    str | None, typer.Option(metavar="csv,json,md", help="Write the tables in these formats too.")
-]
-Format = Annotated[
-    str, typer.Option("--format", metavar="table|json|csv", help="How to print the results.")
-]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Csv = Annotated[bool, typer.Option("--csv", help="Print the main table as CSV.")]
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")]
 
 
@@ -98,7 +75,7 @@ UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """What Typer raises for a command line it does not understand; versions differ in where it lives."""
 
 _given: list[str] = []
-"""The command line under way: a run's manifest names it."""
+"""The current command line: a run's manifest records it."""
 
 
 def main() -> None:
@@ -107,10 +84,11 @@ def main() -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command line and return its exit code: 2, after one sentence, for a person's mistake."""
+    """Run a command line and return its exit code: 2, after one sentence, for a user's mistake."""
     _given[:] = arguments
     try:
         try:
+            _add_study_commands()
             command = typer.main.get_command(app)
             with command.make_context("pickosim", list(arguments)) as context:
                 command.invoke(context)
@@ -128,7 +106,7 @@ def run(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        silence()  # whoever read our output has gone, as `head` does: no more to say
+        silence()  # the reader of our output has gone, e.g. `head`
         return 0
     except OSError as error:
         note(f"pickosim: the output cannot be written: {error.strerror}.")
@@ -139,8 +117,15 @@ def run(arguments: Sequence[str]) -> int:
 
 def _explained(error: Any) -> str:
     """What is wrong with a command line, and where to read how it should be."""
-    said = error.format_message()
     where = error.ctx.command_path if error.ctx else "pickosim"
+    option = getattr(error, "option_name", None)
+    if option and hasattr(error, "possibilities"):
+        from pickosim.errors import suggest
+
+        known = [flag for one in error.ctx.command.params for flag in one.opts] if error.ctx else []
+        said = f'There is no option "{option}"{suggest(option, known) or "."}'
+    else:
+        said = error.format_message()
     return f"{said}{'' if said.endswith(('.', '?')) else '.'} See `{where} --help`."
 
 
@@ -158,515 +143,183 @@ def options(
         raise typer.Exit(2)
 
 
-@rules_app.callback(invoke_without_command=True)
-def list_rules(context: typer.Context) -> None:
-    """List the rule sets, show one, or compare two."""
-    if context.invoked_subcommand is not None:
-        return
-    from pickosim.reports.layout import grid
-    from pickosim.rules import presets
-
-    rows = [(rules.name, rules.title) for rules in presets()]
-    show(grid("Rule sets", [("name", "left"), ("what it is", "left")], rows))
+# ----------------------------------------------------------------------------------------------------- studies
 
 
-@rules_app.command("show")
-def show_rules(
-    name: Annotated[str, typer.Argument(metavar="RULES", help="A preset or a TOML file.")],
-    sets: Sets = None,
-    as_json: Json = False,
+def _add_study_commands() -> None:
+    """Add a command per kind of study, and `run`, each with the options that are declared for it."""
+    from pickosim.studies.kinds import OPTIONS
+    from pickosim.studies.options import RunOptions, declared
+
+    known = {command.name for command in app.registered_commands}
+    for kind, options in OPTIONS.items():
+        if kind not in known:
+            text = inspect.cleandoc(options.__doc__ or "")
+            _add_command(kind, text, declared(options), _study_command(options))
+    if "run" not in known:
+        how = [option for option in declared(RunOptions) if option.name != "export"]
+        _add_command("run", inspect.cleandoc(run_experiment.__doc__ or ""), how, run_experiment)
+        how = [option for option in how if option.name in ("workers", "backend", "scheduler")]
+        _add_command("resume", inspect.cleandoc(resume.__doc__ or ""), how, resume)
+        # Studies come first in the help.
+        app.registered_commands.sort(key=lambda command: command.name in known)
+
+
+def _add_command(
+    name: str, text: str, options: Sequence[Declared], call: Callable[..., None]
 ) -> None:
-    """Show every option of a rule set."""
-    from pickosim.reports.layout import airy, grid
-    from pickosim.rules import option_texts
+    """Add a command whose parameters are those of `call`, and declared options in place of its `given`."""
+    from pickosim.studies.options import PYTHON_ONLY
 
-    rules = _load(name, sets)
-    if as_json:
-        print(json.dumps(rules.as_dict(), indent=2, ensure_ascii=False))
-        return
-    columns = [("option", "left"), ("value", "left")]
-    rows = [(option, airy(value)) for option, value in option_texts(rules)]
-    show(grid(f"Rules {rules.name}", columns, rows))
+    own = [
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for parameter in inspect.signature(call, eval_str=True).parameters.values()
+        if parameter.name != "given"
+    ]
+    taken = {parameter.name for parameter in own}
+    derived = [
+        _parameter(option)
+        for option in options
+        if option.name not in PYTHON_ONLY and option.name not in taken
+    ]
+    before = [parameter for parameter in own if parameter.default is inspect.Parameter.empty]
+    parameters = [*before, *derived, *(one for one in own if one not in before)]
+
+    def command(**values: Any) -> None:
+        mine = {key: value for key, value in values.items() if key in taken}
+        # An option that was not given is left to its default, which is declared elsewhere.
+        given = {
+            key: value
+            for key, value in values.items()
+            if key not in taken and value is not None and value is not False and value != []
+        }
+        call(**mine, given=given)
+
+    signature = inspect.Signature(parameters)
+    command.__signature__ = signature  # type: ignore[attr-defined]
+    command.__annotations__ = {one.name: one.annotation for one in parameters}
+    command.__doc__ = text
+    app.command(name)(command)
 
 
-@rules_app.command("diff")
-def diff_rules(
-    a: Annotated[str, typer.Argument(metavar="RULES", help="A preset or a TOML file.")],
-    b: Annotated[str, typer.Argument(metavar="OTHERS", help="Another one.")],
-    as_json: Json = False,
-) -> None:
-    """Show only what differs between two rule sets."""
-    from pickosim.reports.layout import airy, grid
-    from pickosim.rules import differences
-
-    first, second = _load(a), _load(b)
-    rows = differences(first, second)
-    if as_json:
-        print(json.dumps([{"option": o, "a": x, "b": y} for o, x, y in rows], indent=2))
-        return
-    if not rows:
-        print("Nothing differs.")
-        return
-    columns = [("option", "left"), (first.name, "left"), (second.name, "left")]
-    show(grid("What differs", columns, [(o, airy(x), airy(y)) for o, x, y in rows]))
-
-
-@strategies_app.callback(invoke_without_command=True)
-def list_strategies(context: typer.Context, as_json: Json = False) -> None:
-    """List the bots, or show one."""
-    if context.invoked_subcommand is not None:
-        return
-    from pickosim.bots.catalogue import catalogue
-    from pickosim.reports.bot_words import catalogue_table
-
-    if as_json:
-        print(json_of([asdict(bot) for bot in catalogue()]))
+def _parameter(option: Declared) -> inspect.Parameter:
+    """A declared option as a parameter that Typer understands; None or nothing if it is not given."""
+    about = option.option
+    metavar = about.metavar or None
+    shown: str | bool = True if isinstance(option.default, int | str) else option.default_text
+    if about.default:
+        shown = about.default
+    kind: Any
+    if option.is_flag:
+        kind = Annotated[bool, typer.Option(option.flag, help=about.help)]
+    elif about.positional:
+        kind = Annotated[
+            list[str] if option.is_required else list[str] | None,
+            typer.Argument(metavar=metavar, help=about.help, show_default=False),
+        ]
     else:
-        show(catalogue_table(catalogue()))
-
-
-@strategies_app.command("show")
-def show_strategy(bot: Bot, as_json: Json = False) -> None:
-    """Show all about one bot: what it says of itself, its parameters, what it decides."""
-    from pickosim.bots.catalogue import describe
-    from pickosim.reports.bot_words import page
-
-    description = describe(bot)
-    if as_json:
-        print(json_of(asdict(description)))
-    else:
-        show(*page(description))
-
-
-@app.command()
-def new(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file, as my_bot.py.")],
-    valuation: Annotated[
-        bool, typer.Option("--valuation", help="A bot that only says what results are worth.")
-    ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
-) -> None:
-    """Write a new bot to begin with; it runs as it is."""
-    from pickosim.bots.catalogue import write_bot
-
-    write_bot(file, valuation=valuation, force=force)
-    name = shlex.quote(str(file))
-    print(f"{file} is a bot that runs as it is. Now:")
-    print(f"  pickosim watch {name} eager")
-    print(f"  pickosim check {name}")
-    print(f"  pickosim tournament {name} eager random")
-
-
-@app.command()
-def check(bot: Bot, as_json: Json = False) -> None:
-    """Try whether a bot keeps to what every bot must.
-
-    Exit code 1 if it does not.
-    """
-    with compiling():
-        from pickosim.games.check import check_bot
-        from pickosim.studies.warm import warm_up
-
-        warm_up()
-    findings = []
-    for finding in check_bot(bot):
-        findings.append(finding)
-        if not as_json:
-            print(f"{'ok' if finding.ok else 'WRONG':5}  {finding.point}: {finding.message}")
-            sys.stdout.flush()
-    if as_json:
-        print(json_of([asdict(finding) for finding in findings]))
-    if not all(finding.ok for finding in findings):
-        raise typer.Exit(1)
-
-
-@app.command()
-def watch(
-    context: typer.Context,
-    bots: Bots = None,
-    rules: Rules = "classic",
-    sets: Sets = None,
-    seed: Seed = 0,
-    game: Annotated[int, typer.Option(help="Number of the game.")] = 0,
-    folder: Annotated[
-        Path | None,
-        typer.Option(
-            "--from", metavar="RUN", help="A tournament's folder: show a game of its own."
-        ),
-    ] = None,
-    rotation: Annotated[
-        int, typer.Option(min=0, help="With --from: how far the seats are turned in that game.")
-    ] = 0,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the trace, one JSON object a line.")
-    ] = False,
-    why: Annotated[
-        bool, typer.Option("--why", help="Tell what each option was worth to a bot that can say.")
-    ] = False,
-) -> None:
-    """Tell one game turn by turn.
-
-    It is the very game that a batch with this seed plays as that number.
-    """
-    if why and as_json:
-        raise PickosimError("--why is told in words; the trace of --json has no room for it.")
-    if bool(bots) == bool(folder):
-        raise PickosimError("Name the bots to watch, or a run with --from: one of both.")
-    for option in ("rotation",) if folder is None else ("rules", "sets", "seed"):
-        source = context.get_parameter_source(option)
-        if source is not None and source.name == "COMMANDLINE":
-            name = "set" if option == "sets" else option
-            raise PickosimError(
-                f"--{name} goes {'only' if folder is None else 'not'} with --from"
-                f"{'.' if folder is None else ': the run knows its own.'}"
-            )
-    if folder is not None:
-        from pickosim.api import game_of_run
-
-        match = game_of_run(folder, game, rotation)
-    else:
-        from pickosim.games.match import seat
-
-        match = seat(bots or [], _load(rules, sets), seed)
-    from pickosim.games.trace import tell_game
-
-    with compiling():
-        events, mistake = tell_game(match, game, why=why)
-    if as_json:
-        for event in events:
-            print(json.dumps(event, ensure_ascii=False))
-    else:
-        from pickosim.reports.layout import hanging
-        from pickosim.reports.story import story
-
-        show(*(hanging(line) for line in story(events)))
-    if mistake is not None:
-        raise mistake
-
-
-@app.command()
-def tournament(
-    bots: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="BOT",
-            help="Bots, as eager, threshold:target=21..30 (ten of them) or my_bot.py:MyBot; "
-            "a bot may be entered twice; without any, all built-in ones.",
-        ),
-    ] = None,
-    rules: Rules = "classic",
-    sets: Sets = None,
-    players: Annotated[
-        int | None, typer.Option(min=2, max=7, help="Players at a table.", show_default="2")
-    ] = None,
-    focus: Annotated[
-        str | None, typer.Option(metavar="BOT", help="Only tables with this bot: a gauntlet.")
-    ] = None,
-    table: Annotated[
-        bool, typer.Option("--table", help="One table with all bots, in this order.")
-    ] = False,
-    tables: Annotated[
-        int, typer.Option(min=1, help="Tables at most; of more, a sample drawn with the seed.")
-    ] = 500,
-    games: Annotated[
-        str | None,
-        typer.Option(
-            help="Games a matchup, as 250k or 1M, rounded up to whole blocks; with --precision or "
-            "--sprt, the cap.",
-            show_default="20k, as a cap 10M",
-        ),
-    ] = None,
-    precision: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WIDTH",
-            help="Play until every 95 % interval of a win share in the standings is that narrow "
-            "from end to end, as 0.2%.",
-        ),
-    ] = None,
-    sprt: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LOW,HIGH",
-            help="Play two bots until a sequential test tells whether the first wins LOW or HIGH "
-            "points more than half, as 0,1%.",
-        ),
-    ] = None,
-    seed: Seed = 0,
-    workers: WorkerNumber = CORES,
-    backend: Backend = None,
-    scheduler: Scheduler = None,
-    out: Out = None,
-    save_games: Annotated[
-        bool, typer.Option("--save-games", help="Keep every game, as Parquet files.")
-    ] = False,
-    export: Export = None,
-    form: Format = "table",
-) -> None:
-    """Let bots fight.
-
-    Every choice of bots meets at a table, and every bot sits in every seat equally often, with the
-    same dice. Results are tables in a run folder; after an interruption `pickosim resume` goes on.
-    """
-    with compiling():
-        from pickosim.api import plan_tournament
-        from pickosim.bots.loading import built_in_bots
-        from pickosim.runs.folder import export_formats
-        from pickosim.studies.warm import warm_up
-
-        formats = export_formats(export)
-        cluster = _cluster(backend, scheduler)
-        warm_up()
-        study = plan_tournament(
-            bots or built_in_bots(),
-            rules,
-            players,
-            ("20k" if precision is None and sprt is None else "10M") if games is None else games,
-            seed,
-            sets=sets or [],
-            focus=focus,
-            table=table,
-            tables=tables,
-            precision=precision,
-            sprt=sprt,
-            save_games=save_games,
-            workers=workers,
-        )
-    _play(study, workers, cluster, out, formats, form)
-
-
-@app.command()
-def compare(
-    variants: Annotated[
-        list[str],
-        typer.Argument(metavar="RULES", help="Presets or TOML files; one is enough for a sweep."),
-    ],
-    bots: Annotated[
-        str, typer.Option(metavar="BOT,…", help="The seats are filled with these, over and over.")
-    ] = "expected,eager",
-    players: Annotated[
-        str, typer.Option(metavar="NUMBERS", help="Table sizes, as 4, 2-5 or 2,4,7.")
-    ] = "2",
-    games: Annotated[
-        str,
-        typer.Option(
-            help="Games a variant and table size, as 250k or 1M, rounded up to whole blocks."
-        ),
-    ] = "20k",
-    sets: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="OPTION=VALUE", help="Change an option of all variants; repeat."
-        ),
-    ] = None,
-    sweep: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="OPTION=VALUE,…",
-            help="Play every variant with each of these values, as dice=7,8,9 or dice=7..9; "
-            "repeat for all combinations.",
-        ),
-    ] = None,
-    reference: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help='The variant that all others are compared with, as short or "classic dice=8".',
-            show_default="the first",
-        ),
-    ] = None,
-    about: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MEASURE",
-            help="What you ask about, as first_seat, skill or margin: the headline tells it.",
-            show_default="what differs first, mostly the length of games",
-        ),
-    ] = None,
-    seed: Seed = 0,
-    workers: WorkerNumber = CORES,
-    backend: Backend = None,
-    scheduler: Scheduler = None,
-    out: Out = None,
-    export: Export = None,
-    form: Format = "table",
-) -> None:
-    """Compare variants of the rules.
-
-    All are played with the same dice, and differences to the reference are paired by dice. Results are
-    tables in a run folder; after an interruption `pickosim resume` goes on.
-    """
-    with compiling():
-        from pickosim.api import plan_compare
-        from pickosim.bots.entrants import listed_bots
-        from pickosim.runs.folder import export_formats
-        from pickosim.studies.warm import warm_up
-
-        formats = export_formats(export)
-        cluster = _cluster(backend, scheduler)
-        warm_up()
-        study = plan_compare(
-            variants,
-            listed_bots(bots),
-            players,
-            games,
-            seed,
-            sets=sets or [],
-            sweeps=sweep or [],
-            reference=reference,
-            about=about,
-            workers=workers,
-        )
-    _play(study, workers, cluster, out, formats, form)
-
-
-@app.command()
-def balance(
-    rules: Rules = "extrawurm",
-    sets: Sets = None,
-    specialists: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME,…",
-            help="Those to weigh, as raven,apple.",
-            show_default="all of the rules",
-        ),
-    ] = None,
-    bots: Annotated[
-        str,
-        typer.Option(metavar="BOT,…", help="Levels of play: each of these bots takes all seats."),
-    ] = "eager,cautious",
-    players: Annotated[
-        str, typer.Option(metavar="NUMBERS", help="Table sizes, as 4, 2-5 or 2,4,7.")
-    ] = "4",
-    games: Annotated[
-        str | None,
-        typer.Option(
-            help="Games in which a seat starts with the specialist, for each specialist, level and "
-            "table size, as 250k or 1M; with --precision, the cap.",
-            show_default="100k, as a cap 10M",
-        ),
-    ] = None,
-    precision: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HALF",
-            help="Play until every worth is known to within ± that, as 0.3% of win share: half the "
-            "width of its 95 % interval.",
-        ),
-    ] = None,
-    sensitivity: Annotated[
-        bool,
-        typer.Option(
-            "--sensitivity",
-            help="Also by starting tile and number, with a quarter of the blocks each.",
-        ),
-    ] = False,
-    suggest: Annotated[
-        bool,
-        typer.Option(
-            "--suggest",
-            help="Search tiles and numbers for the setting that brings the specialists closest "
-            "together.",
-        ),
-    ] = False,
-    seed: Seed = 0,
-    workers: WorkerNumber = CORES,
-    backend: Backend = None,
-    scheduler: Scheduler = None,
-    out: Out = None,
-    export: Export = None,
-    form: Format = "table",
-) -> None:
-    """Tell what each specialist is worth.
-
-    Worth: one seat starts with the specialist, against nobody having it, with the same dice, all seats in
-    turn. Seen: what happens with it in ordinary games, an association. Absence: the game without it.
-    Results are tables in a run folder; after an interruption `pickosim resume` goes on.
-    """
-    with compiling():
-        from pickosim.api import plan_balance
-        from pickosim.bots.entrants import listed_bots
-        from pickosim.runs.folder import export_formats
-        from pickosim.studies.warm import warm_up
-
-        formats = export_formats(export)
-        cluster = _cluster(backend, scheduler)
-        warm_up()
-        study = plan_balance(
-            rules,
-            listed_bots(bots),
-            players,
-            ("100k" if precision is None else "10M") if games is None else games,
-            seed,
-            sets=sets or [],
-            specialists=(
-                None if specialists is None else [name.strip() for name in specialists.split(",")]
+        of: Any = str
+        if about.repeat:
+            of = list[str]
+        elif option.type in (int, int | None):
+            of = int
+        kind = Annotated[
+            of | None,
+            typer.Option(
+                option.flag, metavar=metavar, help=about.help, show_default=shown or False
             ),
-            precision=precision,
-            sensitivity=sensitivity,
-            suggest=suggest,
-            workers=workers,
-        )
-    _play(study, workers, cluster, out, formats, form)
+        ]
+    default: Any = option.default if isinstance(option.default, int | str) else None
+    if about.positional and option.is_required:
+        default = inspect.Parameter.empty
+    return inspect.Parameter(
+        option.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind
+    )
 
 
-@app.command("run")
+def _study_command(options: type[StudyOptions]) -> Callable[..., None]:
+    def command(*, given: dict[str, Any], as_json: Json = False, as_csv: Csv = False) -> None:
+        from pickosim.runs.folder import new_folder
+        from pickosim.studies.kinds import plan
+        from pickosim.studies.options import make_options
+
+        form = _form(as_json, as_csv)
+        made = make_options(options, **given)
+        with compiling():
+            from pickosim.studies.study import play_study
+
+            study = plan(made)
+            with progress_bar() as progress:
+                results = play_study(
+                    study,
+                    made,
+                    folder=None if made.out else new_folder(made.kind),
+                    progress=progress,
+                    command=_command_line(),
+                )
+        show_results(results, form)
+
+    return command
+
+
 def run_experiment(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="An experiment, as experiments/ladder.toml.")
+        Path, typer.Argument(metavar="FILE", help="An experiment, e.g. experiments/ladder.toml.")
     ],
+    *,
+    given: dict[str, Any],
     games: Annotated[
         str | None,
-        typer.Option(help="Another number of games, as 10k.", show_default="what the file says"),
+        typer.Option(help="Another number of games, e.g. 10k.", show_default="what the file says"),
     ] = None,
-    workers: WorkerNumber = CORES,
-    backend: Backend = None,
-    scheduler: Scheduler = None,
-    out: Out = None,
-    form: Format = "table",
+    as_json: Json = False,
+    as_csv: Csv = False,
 ) -> None:
     """Run the experiment of a file.
 
     A file says what is asked, and which tournament, comparison or balance answers it.
     """
+    form = _form(as_json, as_csv)
     with compiling():
-        from pickosim.api import plan_experiment
         from pickosim.runs.folder import new_folder
-        from pickosim.studies.experiments import load_experiment
-        from pickosim.studies.warm import warm_up
+        from pickosim.studies.experiments import load_experiment, play_experiment
 
-        experiment = load_experiment(file, games)
-        cluster = _cluster(backend, scheduler)
-        check_format(form)
-        warm_up()
-        study = plan_experiment(experiment, workers)
-    folder = out or new_folder(file.stem)
-    _play(study, workers, cluster, folder, ["md"], form, experiment.notes)
+        experiment = load_experiment(file, games=games, **given)
+        with progress_bar() as progress:
+            results = play_experiment(
+                experiment,
+                folder=None if experiment.options.out else new_folder(file.stem),
+                progress=progress,
+                command=_command_line(),
+            )
+    show_results(results, form)
 
 
-@app.command()
 def resume(
-    folder: Run,
-    workers: WorkerNumber = CORES,
-    backend: Backend = None,
-    scheduler: Scheduler = None,
-    form: Format = "table",
+    folder: Run, *, given: dict[str, Any], as_json: Json = False, as_csv: Csv = False
 ) -> None:
-    """Go on with an interrupted run, to the very results of an uninterrupted one.
+    """Resume an interrupted run; the results are identical.
 
     Of a finished run the results are shown again.
     """
+    form = _form(as_json, as_csv)
     with compiling():
         from pickosim import api
-        from pickosim.studies.warm import warm_up
 
-        warm_up()
-    with progress_bar() as progress:
-        results = api.resume(
-            folder, workers, scheduler=_cluster(backend, scheduler), progress=progress
-        )
+        with progress_bar() as progress:
+            results = api.resume(folder, **given, progress=progress)
     show_results(results, form)
+
+
+def _form(as_json: bool, as_csv: bool) -> Literal["text", "json", "csv"]:
+    """How results are printed."""
+    if as_json and as_csv:
+        raise PickosimError("Results are printed as JSON or as CSV, not both.")
+    return "json" if as_json else "csv" if as_csv else "text"
+
+
+def _command_line() -> str:
+    return shlex.join(["pickosim", *_given])
 
 
 @app.command()
@@ -686,7 +339,7 @@ def report(
     ] = None,
     chart: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Only this chart, as standings; repeat."),
+        typer.Option(metavar="NAME", help="Only this chart, e.g. standings; repeat for more."),
     ] = None,
 ) -> None:
     """Write a finished run as one HTML page that opens offline, or its charts as pictures.
@@ -705,26 +358,194 @@ def report(
                 print(path)
 
 
-@app.command()
-def bench(
+# ------------------------------------------------------------------------------------------------ rules and bots
+
+
+@rules_app.callback(invoke_without_command=True)
+def list_rules(context: typer.Context) -> None:
+    """List the rule sets, show one, or compare two."""
+    if context.invoked_subcommand is not None:
+        return
+    from pickosim.reports.layout import grid
+    from pickosim.rule_files import presets
+
+    rows = [(rules.name, rules.title) for rules in presets()]
+    show(grid("Rule sets", [("name", "left"), ("what it is", "left")], rows))
+
+
+@rules_app.command("show")
+def show_rules(
+    name: Annotated[str, typer.Argument(metavar="RULES", help="A preset or a TOML file.")],
+    sets: Sets = None,
     as_json: Json = False,
-    seconds: Annotated[
-        float, typer.Option(min=0.01, max=600, help="Seconds a run; three runs a case.")
-    ] = 2,
 ) -> None:
-    """Measure games a second on this machine."""
-    from pickosim.bench import run_bench
-    from pickosim.reports.bench_words import bench_tables
-    from pickosim.studies.warm import warm_up
+    """Show every option of a rule set."""
+    from pickosim.reports.layout import breakable, grid
+    from pickosim.rule_files import option_texts
+
+    rules = _load(name, sets)
+    if as_json:
+        print(json.dumps(rules.as_dict(), indent=2, ensure_ascii=False))
+        return
+    columns = [("option", "left"), ("value", "left")]
+    rows = [(option, breakable(value)) for option, value in option_texts(rules)]
+    show(grid(f"Rules {rules.name}", columns, rows))
+
+
+@rules_app.command("diff")
+def diff_rules(
+    a: Annotated[str, typer.Argument(metavar="RULES", help="A preset or a TOML file.")],
+    b: Annotated[str, typer.Argument(metavar="OTHERS", help="Another one.")],
+    as_json: Json = False,
+) -> None:
+    """Show only what differs between two rule sets."""
+    from pickosim.reports.layout import breakable, grid
+    from pickosim.rule_files import differences
+
+    first, second = _load(a), _load(b)
+    rows = differences(first, second)
+    if as_json:
+        print(json.dumps([{"option": o, "a": x, "b": y} for o, x, y in rows], indent=2))
+        return
+    if not rows:
+        print("Nothing differs.")
+        return
+    columns = [("option", "left"), (first.name, "left"), (second.name, "left")]
+    show(grid("What differs", columns, [(o, breakable(x), breakable(y)) for o, x, y in rows]))
+
+
+@strategies_app.callback(invoke_without_command=True)
+def list_strategies(context: typer.Context, as_json: Json = False) -> None:
+    """List the bots, or show one."""
+    if context.invoked_subcommand is not None:
+        return
+    from pickosim.bots.catalogue import catalogue
+    from pickosim.reports.bot_text import bots_table
+
+    if as_json:
+        print(json_of([asdict(bot) for bot in catalogue()]))
+    else:
+        show(bots_table(catalogue()))
+
+
+@strategies_app.command("show")
+def show_strategy(bot: Bot, as_json: Json = False) -> None:
+    """Show all about one bot: its description, its parameters, what it decides."""
+    from pickosim.bots.catalogue import describe
+    from pickosim.reports.bot_text import bot_page
+
+    description = describe(bot)
+    if as_json:
+        print(json_of(asdict(description)))
+    else:
+        show(*bot_page(description))
+
+
+@app.command()
+def new(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file, e.g. my_bot.py.")],
+    valuation: Annotated[
+        bool, typer.Option("--valuation", help="A bot that only says what results are worth.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+) -> None:
+    """Write a new bot to begin with; it runs as it is."""
+    from pickosim.bots.catalogue import write_bot
+
+    write_bot(file, valuation=valuation, force=force)
+    name = shlex.quote(str(file))
+    print(f"{file} is a bot that runs as it is. Now:")
+    print(f"  pickosim watch {name} eager")
+    print(f"  pickosim check {name}")
+    print(f"  pickosim tournament {name} eager random")
+
+
+@app.command()
+def check(bot: Bot, as_json: Json = False) -> None:
+    """Check a bot against the strategy contract.
+
+    Exit code 1 if it does not fulfil it.
+    """
+    with compiling():
+        from pickosim.games.check import check_bot
+        from pickosim.studies.warm import warm_up
+
+        warm_up()
+        findings = []
+        for finding in check_bot(bot):
+            findings.append(finding)
+            if not as_json:
+                print(f"{'ok' if finding.ok else 'WRONG':5}  {finding.point}: {finding.message}")
+                sys.stdout.flush()
+    if as_json:
+        print(json_of([asdict(finding) for finding in findings]))
+    if not all(finding.ok for finding in findings):
+        raise typer.Exit(1)
+
+
+# -------------------------------------------------------------------------------------------------- single games
+
+
+@app.command()
+def watch(
+    context: typer.Context,
+    bots: Bots = None,
+    rules: Rules = "classic",
+    sets: Sets = None,
+    seed: Seed = 0,
+    game: Annotated[int, typer.Option(help="Number of the game.")] = 0,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="RUN", help="A tournament's folder: show one of its games."),
+    ] = None,
+    rotation: Annotated[
+        int, typer.Option(min=0, help="With --from: how far the seats are rotated in that game.")
+    ] = 0,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the trace, one JSON object per line.")
+    ] = False,
+    why: Annotated[
+        bool, typer.Option("--why", help="Show what each option was worth to a bot that can say.")
+    ] = False,
+) -> None:
+    """Show one game turn by turn.
+
+    It is the same game that a batch with this seed plays as that number.
+    """
+    if why and as_json:
+        raise PickosimError("--why is printed as text; the trace of --json has no field for it.")
+    if bool(bots) == bool(folder):
+        raise PickosimError("Name the bots to watch, or a run with --from: one of both.")
+    for option in ("rotation",) if folder is None else ("rules", "sets", "seed"):
+        source = context.get_parameter_source(option)
+        if source is not None and source.name == "COMMANDLINE":
+            name = "set" if option == "sets" else option
+            raise PickosimError(
+                f"--{name} goes {'only' if folder is None else 'not'} with --from"
+                f"{'.' if folder is None else ': the run has its own.'}"
+            )
+    if folder is not None:
+        from pickosim.api import game_of_run
+
+        match = game_of_run(folder, game, rotation)
+    else:
+        from pickosim.games.match import make_match
+
+        match = make_match(bots or [], _load(rules, sets), seed)
+    from pickosim.games.trace import traced_game
 
     with compiling():
-        warm_up()
-
-    rows = run_bench(seconds)
+        events, mistake = traced_game(match, game, why=why)
     if as_json:
-        print(json.dumps(rows, indent=2))
+        for event in events:
+            print(json.dumps(event, ensure_ascii=False))
     else:
-        show(*bench_tables(rows))
+        from pickosim.reports.layout import hanging
+        from pickosim.reports.story import story
+
+        show(*(hanging(line) for line in story(events)))
+    if mistake is not None:
+        raise mistake
 
 
 @app.command()
@@ -737,7 +558,9 @@ def odds(
     grill: Annotated[
         str | None,
         typer.Option(
-            metavar="TILES", help="As 21-24,30.", show_default="all tiles that are nobody's top"
+            metavar="TILES",
+            help="E.g. 21-24,30.",
+            show_default="all tiles that are not a player's top",
         ),
     ] = None,
     own: Annotated[int | None, typer.Option(metavar="TILE", help="Your own top tile.")] = None,
@@ -745,14 +568,15 @@ def odds(
         str | None,
         typer.Option(
             metavar="TILES",
-            help="The rivals' top tiles in order of play, as 27,-,30; - has no tiles.",
+            help="The rivals' top tiles in order of play, e.g. 27,-,30; - has no tiles.",
             show_default="-",
         ),
     ] = None,
     on: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME=TILE,…", help="Specialists on tiles of the grill, as weasel=25,raven=23."
+            metavar="NAME=TILE,…",
+            help="Specialists on tiles of the grill, e.g. weasel=25,raven=23.",
         ),
     ] = None,
     bot: Annotated[
@@ -761,7 +585,9 @@ def odds(
     ] = None,
     aside: Annotated[
         str | None,
-        typer.Option(metavar="FACES", help="Dice set aside, as worm,worm,4; +4 is the golden die."),
+        typer.Option(
+            metavar="FACES", help="Dice set aside, e.g. worm,worm,4; +4 is the golden die."
+        ),
     ] = None,
     roll: Annotated[
         str | None, typer.Option(metavar="FACES", help="White dice of the roll just made.")
@@ -773,11 +599,11 @@ def odds(
         ),
     ] = None,
     weasel_used: Annotated[
-        bool, typer.Option("--weasel-used", help="You have rolled again this turn.")
+        bool, typer.Option("--weasel-used", help="You have rerolled this turn.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Tell the exact chances of a turn.
+    """Compute the exact odds of a turn.
 
     Of the dice alone: the best chance to reach each total. With a situation (--grill, --own,
     --rivals, --on or --bot): the chance and worth of each result. With dice (--aside, --roll): the
@@ -790,7 +616,7 @@ def odds(
     """
     rule_set = _load(rules, sets)
     with compiling():
-        from pickosim.reports.odds_words import tell
+        from pickosim.reports.odds_text import answer_lines
         from pickosim.turn_odds.answer import answer
         from pickosim.turn_odds.question import Question
 
@@ -811,50 +637,29 @@ def odds(
     if as_json:
         print(json.dumps(found.as_json(), indent=2))
     else:
-        show(*tell(found))
+        show(*answer_lines(found))
 
 
-def _cluster(backend: str | None, scheduler: str | None) -> str | None:
-    """The address of the Dask scheduler, if a cluster is to play."""
-    if backend not in (None, "joblib", "dask"):
-        raise PickosimError(f'A backend is joblib or dask, not "{backend}".')
-    if backend == "dask" and scheduler is None:
-        raise PickosimError("--backend dask needs the address of a cluster: --scheduler ADDRESS.")
-    if backend == "joblib" and scheduler is not None:
-        raise PickosimError("--scheduler is the address of a Dask cluster: use --backend dask.")
-    return scheduler
-
-
-def _play(
-    study: Study,
-    workers: int,
-    cluster: str | None,
-    out: Path | None,
-    formats: Sequence[str],
-    form: str,
-    notes: dict[str, Any] | None = None,
+@app.command()
+def bench(
+    as_json: Json = False,
+    seconds: Annotated[
+        float, typer.Option(min=0.01, max=600, help="Seconds per run; three runs per case.")
+    ] = 2,
 ) -> None:
-    """Play a study in a run folder and show what came of it."""
-    from pickosim.runs.folder import RunFolder, new_folder
-    from pickosim.runs.results import results_of
-    from pickosim.runs.run import Workers, start
+    """Measure games per second on this machine."""
+    from pickosim.bench import run_bench
+    from pickosim.reports.bench_text import bench_tables
 
-    check_format(form)
-    folder = RunFolder(out or new_folder(study.kind))
-    with progress_bar(study) as progress:
-        outcome = start(
-            study,
-            folder,
-            Workers(workers, cluster),
-            progress,
-            command=shlex.join(["pickosim", *_given]),
-            export=formats,
-            notes=notes,
-        )
-    show_results(results_of(outcome, folder), form)
+    with compiling():
+        rows = run_bench(seconds)
+    if as_json:
+        print(json.dumps(rows, indent=2))
+    else:
+        show(*bench_tables(rows))
 
 
 def _load(rules: str, sets: list[str] | None = None) -> RuleSet:
-    from pickosim.rules import load_rules
+    from pickosim.rule_files import load_rules
 
     return load_rules(rules, sets or [])

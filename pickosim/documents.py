@@ -1,0 +1,100 @@
+"""Generated documents: pages on result tables and options, JSON Schemas for editors; `make docs` writes them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from pickosim.columns import Frame
+from pickosim.games.frames import PLAY_FRAMES, SAVED_GAMES
+from pickosim.rule_files import rules_schema
+from pickosim.studies.experiments import experiment_schema
+from pickosim.studies.kinds import OPTIONS, study_kind
+from pickosim.studies.measures import MEASURES
+from pickosim.studies.options import declared
+
+INTRODUCTION = """\
+# Result tables
+
+This page is generated from the declarations in `pickosim/columns.py`, `pickosim/studies/measures.py` and the studies
+(`make docs`).
+
+Every run leaves its results as Parquet files in its folder, one per table; `--export csv,json,md` writes them in other
+formats too, and `--json` prints all of them with the manifest. In Python each table is a polars frame, e.g.
+`results.standings`. A rate marked ± comes with two more columns, `_low` and `_high`, the ends of its 95 % interval.
+Intervals are computed over blocks (games with the same dice, in all rotations of the seats), not over games.
+"""
+
+
+def generated() -> dict[str, str]:
+    """The generated files below docs/, by name."""
+    return {
+        "tables.md": "\n".join(_tables_page()),
+        "options.md": "\n".join(_options_page()),
+        "schemas/experiment.json": _json(experiment_schema()),
+        "schemas/rules.json": _json(rules_schema()),
+    }
+
+
+def write_documents(folder: Path) -> None:
+    """Write all generated files."""
+    for name, text in generated().items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def _json(content: object) -> str:
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def _tables_page() -> Iterator[str]:
+    yield INTRODUCTION
+    for kind in OPTIONS:
+        yield f"## pickosim {kind}\n"
+        for frame in study_kind(kind).frame_types.values():
+            yield from _table(frame)
+        if kind == "tournament":
+            yield from _table(SAVED_GAMES)
+    yield "## pickosim.play\n"
+    for frame in PLAY_FRAMES.values():
+        yield from _table(frame)
+    yield "## Measures\n"
+    yield "| measure | label | what it is |\n|---|---|---|"
+    for measure in MEASURES.values():
+        label = measure.label.format(bot="the stronger bot")
+        yield f"| `{measure.name}` | {label} | {measure.description} |"
+    yield ""
+
+
+def _table(frame: Frame) -> Iterator[str]:
+    yield f"### {frame.name}\n"
+    yield f"{frame.rows}\n"
+    yield "| column | what it is |\n|---|---|"
+    for column, has_interval in frame.columns():
+        yield f"| `{column.name}`{' ±' if has_interval else ''} | {column.description} |"
+    yield ""
+
+
+def _options_page() -> Iterator[str]:
+    yield "# Options of studies\n"
+    yield "This page is generated from the options in `pickosim/studies/` (`make docs`).\n"
+    yield (
+        "The same names and defaults hold for the command (`--max-matchups`), the Python function "
+        "(`max_matchups=`) and experiment files (`max_matchups =`). Options below the line say how a study is "
+        "run; they never change its results and are not part of experiment files.\n"
+    )
+    for kind, options in OPTIONS.items():
+        yield f"## pickosim {kind}\n"
+        yield "| option | default | what it does | example |\n|---|---|---|---|"
+        for option in declared(options):
+            example = json.dumps(option.option.example, ensure_ascii=False)
+            yield (
+                f"| `{option.name}` | {option.default_text or '-'} | {option.option.help} | `{example}` |"
+            )
+        yield ""
+
+
+if __name__ == "__main__":
+    write_documents(Path(sys.argv[1]))
