@@ -665,29 +665,6 @@ class Random(RandomCertainties):
         return self.rng.choice(rivals)
 
 
-class Script(Eager):
-    """Given dice, and given decisions where a list of them is given; the others are eager's.
-
-    A roll is written "11235w", a golden die after a plus: "11235w+1".
-    """
-
-    def __init__(self, rolls: Sequence[str], **decisions: Sequence[Any]):
-        super().__init__()
-        self.rolls = list(rolls)
-        self.decisions = {name: list(answers) for name, answers in decisions.items()}
-        for name, answers in self.decisions.items():
-            assert hasattr(Source, name), name
-            setattr(self, name, lambda *_, answers=answers: answers.pop(0))
-
-    def roll(self, game: Game, turn: Turn) -> tuple[list[str], str | None]:
-        white, _, golden = self.rolls.pop(0).partition("+")
-        spelled = {face[0]: face for face in FACES}
-        return [spelled[letter] for letter in white], spelled.get(golden)
-
-    def is_used_up(self) -> bool:
-        return not self.rolls and not any(self.decisions.values())
-
-
 # ------------------------------------------------------------------------------ reading a trace
 
 
