@@ -1,4 +1,4 @@
-"""A new bot runs as it is written; bots are told as they are."""
+"""New bots run without changes; descriptions of bots are complete."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from io import StringIO
 
 import pytest
 from rich.console import Console
-from test_conformance import elsewhere, findings, wrong  # noqa: F401
+from test_conformance import executor, findings, wrong  # noqa: F401
 
 from pickosim.bots.catalogue import bot_source, catalogue, class_name, describe
 from pickosim.bots.loading import built_in_bots, load_bot
 from pickosim.bots.view import METHODS
 from pickosim.cli import run
 from pickosim.errors import PickosimError
-from pickosim.reports.bot_words import catalogue_table, page
+from pickosim.reports.bot_text import bot_page, bots_table
 
 KINDS = pytest.mark.parametrize("kind", [[], ["--valuation"]], ids=["bot", "valuation"])
 
@@ -35,9 +35,9 @@ def at_80_columns(*shown) -> str:
 
 
 @KINDS
-def test_a_new_bot_conforms(kind, tmp_path, elsewhere):  # noqa: F811
+def test_a_new_bot_fulfils_the_contract(kind, tmp_path, executor):  # noqa: F811
     assert run(["new", "my_bot.py", *kind]) == 0
-    assert wrong(findings(str(tmp_path / "my_bot.py"), elsewhere)) == []
+    assert wrong(findings(str(tmp_path / "my_bot.py"), executor)) == []
 
 
 @KINDS
@@ -52,7 +52,7 @@ def test_a_new_bot_plays_a_tournament(kind, capsys):
 
 
 @KINDS
-def test_a_new_bot_says_how_to_try_it(kind, capsys, tmp_path):
+def test_the_file_of_a_new_bot_lists_commands_that_run(kind, capsys, tmp_path):
     run(["new", "my_bot.py", *kind])
     printed, written = capsys.readouterr().out, (tmp_path / "my_bot.py").read_text()
     for command in ("watch my_bot.py eager", "check my_bot.py", "tournament my_bot.py eager"):
@@ -65,14 +65,14 @@ def test_a_file_is_only_overwritten_by_force(kind, capsys, tmp_path):
     path = tmp_path / "my_bot.py"
     path.write_text("mine")
     assert run(["new", "my_bot.py", *kind]) == 2
-    assert "my_bot.py is there already; --force overwrites it." in capsys.readouterr().err
+    assert "my_bot.py already exists; add --force to overwrite it." in capsys.readouterr().err
     assert path.read_text() == "mine"
     assert run(["new", "my_bot.py", *kind, "--force"]) == 0
     assert "class MyBot" in path.read_text()
 
 
 @pytest.mark.parametrize(
-    ("name", "would_do"),
+    ("name", "valid"),
     [
         ("my-bot.py", "my_bot.py"),
         ("my_bot", "my_bot.py"),
@@ -84,15 +84,15 @@ def test_a_file_is_only_overwritten_by_force(kind, capsys, tmp_path):
         ("bots/my-bot.py", "bots/my_bot.py"),
     ],
 )
-def test_a_name_that_will_not_do_is_refused_with_one_that_will(name, would_do, capsys, tmp_path):
+def test_an_invalid_file_name_is_refused_with_a_valid_one(name, valid, capsys, tmp_path):
     (tmp_path / "bots").mkdir()
     assert run(["new", name]) == 2
-    assert f"{would_do} would do." in capsys.readouterr().err
-    assert run(["new", would_do]) == 0
-    assert load_bot(would_do)
+    assert f"e.g. {valid}." in capsys.readouterr().err
+    assert run(["new", valid]) == 0
+    assert load_bot(valid)
 
 
-def test_a_folder_that_is_not_there_is_named(capsys):
+def test_a_missing_folder_is_named(capsys):
     assert run(["new", "nowhere/my_bot.py"]) == 2
     assert "nowhere/my_bot.py cannot be written: No such file" in capsys.readouterr().err
 
@@ -120,7 +120,7 @@ def test_the_class_is_named_after_the_file(file, name, tmp_path):
 # -------------------------------------------------------------------------------------------- check
 
 
-def test_check_tells_every_point_and_ends_well(capsys):
+def test_check_prints_every_point_and_exits_with_0(capsys):
     run(["new", "my_bot.py"])
     capsys.readouterr()
     assert run(["check", "my_bot.py"]) == 0
@@ -131,13 +131,13 @@ def test_check_tells_every_point_and_ends_well(capsys):
     assert "(eager: " in lines[-1]
 
 
-def test_check_ends_badly_for_a_bad_bot_and_for_bad_usage(capsys, tmp_path):
+def test_check_exits_with_1_for_a_broken_bot_and_2_for_wrong_usage(capsys, tmp_path):
     source = bot_source(tmp_path / "bad.py").replace("return turn.best(scores)", "return scores")
     (tmp_path / "bad.py").write_text(source)
     assert run(["check", "bad.py", "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert not any(finding["ok"] for finding in found)
-    assert "pick() answered shape" in found[0]["message"]
+    assert "pick() returned shape" in found[0]["message"]
     assert "pickosim watch bad.py bad.py" in found[0]["message"]
     assert run(["check", "nobody"]) == 2
     assert 'no bot named "nobody"' in capsys.readouterr().err
@@ -146,7 +146,7 @@ def test_check_ends_badly_for_a_bad_bot_and_for_bad_usage(capsys, tmp_path):
 # --------------------------------------------------------------------------------- which bots exist
 
 
-def test_every_bot_says_what_it_does_and_where_it_comes_from():
+def test_every_bot_has_a_summary_and_an_origin():
     bots = list(catalogue())
     assert [bot.name for bot in bots] == built_in_bots()
     for bot in bots:
@@ -168,23 +168,23 @@ def test_the_list_of_bots(capsys):
 
 
 def test_the_list_of_bots_at_80_columns():
-    text = at_80_columns(catalogue_table(catalogue()))
+    text = at_80_columns(bots_table(catalogue()))
     assert max(map(len, text.splitlines())) <= 80
     for bot in catalogue():
         assert bot.summary in " ".join(text.split())
 
 
 @pytest.mark.parametrize("name", built_in_bots())
-def test_all_about_a_bot(name):
+def test_the_page_of_a_bot(name):
     bot = describe(name)
-    text = " ".join(at_80_columns(*page(bot)).split())
+    text = " ".join(at_80_columns(*bot_page(bot)).split())
     assert " ".join(bot.text.split()) in text
     for parameter in bot.parameters:
         assert f"{parameter.name} {parameter.type} {parameter.default}" in text
     assert bot.file.endswith(f"strategies/{name.replace('-', '_')}.py")
 
 
-def test_who_decides_what():
+def test_where_each_decision_is_defined():
     random, eager, expected = describe("random"), describe("eager"), describe("expected")
     assert set(random.decisions) == set(METHODS) - {"pick", "stop"}
     assert random.decisions["claim"] == "itself"
@@ -194,7 +194,7 @@ def test_who_decides_what():
     assert expected.decisions["rob"] == "default"
 
 
-def test_all_about_a_bot_from_a_file(capsys, tmp_path):
+def test_the_page_of_a_bot_from_a_file(capsys, tmp_path):
     (tmp_path / "odd.py").write_text('''"""A module."""
 from typing import Literal
 from pickosim import Strategy

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from io import StringIO
 from itertools import pairwise, product
 from math import ceil
@@ -17,30 +18,34 @@ from scipy.stats import false_discovery_control, norm
 
 import pickosim
 from pickosim import cli
-from pickosim.api import plan_balance
+from pickosim.bots.entrants import Entrant, make_entrants
+from pickosim.engine.tally import PARTS
 from pickosim.errors import PickosimError
-from pickosim.reports.balance_words import balance_words
-from pickosim.rules import SPECIALISTS, load_rules
+from pickosim.reports.balance_text import balance_text
+from pickosim.rule_files import load_rules
+from pickosim.rules import SPECIALISTS
+from pickosim.runs import run as run_module
 from pickosim.runs.folder import RunFolder
 from pickosim.runs.results import Results
-from pickosim.studies.balance import NUMBERS, TAKERS, Balance
+from pickosim.studies.arms import Arm, play_arm
+from pickosim.studies.balance import NUMBERS, TAKERS, Balance, plan
 from pickosim.studies.balance_findings import findings
+from pickosim.studies.balance_options import BalanceOptions
+from pickosim.studies.balance_results import FRAMES, Weighed, worth_rows
+from pickosim.studies.balance_search import Knob, finalists, judge, shrunk
 from pickosim.studies.balance_sums import (
     Case,
-    Start,
+    TakerJob,
+    ViewJob,
+    _seat_sums,
     nowhere,
     on_tile,
-    play_start,
-    seat_sums,
+    starter_arms,
+    starter_gains,
     starting_with,
-    taker_values,
-    view_sums,
-    worth_values,
 )
-from pickosim.studies.balance_tables import SCHEMAS, Weighed, worth_rows
+from pickosim.studies.options import make_options
 from pickosim.studies.schedule import lane
-from pickosim.studies.suggest_balance import Knob, finalists, judge, shrunk
-from pickosim.studies.tournament_sums import PARTS
 
 TILES = "tiles={21=1,22=1,23=1,24=1,25=2,26=2,27=2,28=2}"
 QUICK = ["exact_only=[]", TILES, "bratworms=3", "turn_limit=150"]
@@ -48,6 +53,14 @@ QUICK = ["exact_only=[]", TILES, "bratworms=3", "turn_limit=150"]
 SPOTS = "specialists={canned-worm=21,sitting-hen=23,raven=24,weasel=25,golden-die=26,apple=27}"
 SEED = 7
 BOTS = ["eager", "cautious"]
+
+balance = partial(pickosim.balance, workers=1)
+"""In this process, unless a test says otherwise."""
+
+
+def planned(*args, **options) -> Balance:
+    """A balance as it would be played."""
+    return plan(make_options(BalanceOptions, *args, **options))
 
 
 def quick(*sets: str):
@@ -61,12 +74,12 @@ def alone(name: str, *sets: str):
 
 @pytest.fixture(scope="module")
 def weighed() -> Results:
-    return pickosim.balance(quick(), BOTS, "2,3", 300, SEED)
+    return balance(quick(), BOTS, "2,3", 300, SEED)
 
 
 @pytest.fixture(scope="module")
 def varied() -> Results:
-    return pickosim.balance(quick(), BOTS, 2, 200, SEED, sensitivity=True, suggest=True)
+    return balance(quick(), BOTS, 2, 200, SEED, sensitivity=True, suggest=True)
 
 
 def row_of(table: pl.DataFrame, **where) -> dict:
@@ -95,6 +108,23 @@ def assert_rate(row: dict, name: str, values) -> None:
     np.testing.assert_allclose(found, interval(values), rtol=1e-9, atol=1e-12)
 
 
+def entrant(bot: str) -> Entrant:
+    (found,) = make_entrants([bot])
+    return found
+
+
+def worth_values(rules, specialist: str, bot: str, players: int, first: int, blocks: int):
+    """What starting with a specialist brings, block by block: two (B, P) by seat, of wins and of score."""
+    arms = starter_arms(rules, specialist, (bot,) * players)
+    return starter_gains([play_arm(arm, SEED, first, blocks) for arm in arms])
+
+
+def taker_values(cases: list[Case], bot: str, players: int, first: int, blocks: int):
+    """What the first takers gain, block by block, and whether there are any: two (C, B)."""
+    gain, taken, _ = TakerJob(entrant(bot), players, tuple(cases)).values(SEED, first, blocks)
+    return gain, taken
+
+
 def by_seat(column: str, bot: str, players: int, rules, first: int, games: int) -> np.ndarray:
     """(games, players) of a column, as `pickosim.play` tells it."""
     played = pickosim.play([bot] * players, rules, games, SEED, first)
@@ -106,7 +136,7 @@ def by_seat(column: str, bot: str, players: int, rules, first: int, games: int) 
 
 @pytest.mark.parametrize("name", [name for name in SPECIALISTS if name != "raven"])
 def test_worth_is_what_the_games_say(weighed, name):
-    study = plan_balance(quick(), BOTS, "2,3", 300, SEED)
+    study = planned(quick(), BOTS, "2,3", 300, SEED)
     bot, players, level = "cautious", 3, 1
     blocks = ceil(300 / players)
     first = lane(part_of(study, view="worth", level=level, players=players, specialist=name))
@@ -123,7 +153,7 @@ def test_worth_is_what_the_games_say(weighed, name):
     row = row_of(weighed.worth, **where)
     assert row["games"] == blocks * players
     assert_rate(row, "gain", np.mean(gains["win_share"], axis=0))
-    assert_rate(row, "worms", np.mean(gains["score"], axis=0))
+    assert_rate(row, "score_gain", np.mean(gains["score"], axis=0))
     for seat in range(players):
         found = row_of(weighed.worth_by_seat, **where, seat=seat)
         assert found["games"] == blocks
@@ -132,7 +162,7 @@ def test_worth_is_what_the_games_say(weighed, name):
 
 def test_the_mean_gain_over_seats_is_the_starters_share_above_an_even_one(weighed):
     """Whatever nobody-has-it games do, their seats win 1/P on average."""
-    study = plan_balance(quick(), BOTS, "2,3", 300, SEED)
+    study = planned(quick(), BOTS, "2,3", 300, SEED)
     first = lane(part_of(study, view="worth", level=0, players=2, specialist="apple"))
     shares = [
         by_seat("win_share", "eager", 2, quick(f"specialists.apple={{seat={s}}}"), first, 150)[:, s]
@@ -143,7 +173,7 @@ def test_the_mean_gain_over_seats_is_the_starters_share_above_an_even_one(weighe
 
 
 def test_absence_is_what_the_games_say(weighed):
-    study = plan_balance(quick(), BOTS, "2,3", 300, SEED)
+    study = planned(quick(), BOTS, "2,3", 300, SEED)
     first = lane(part_of(study, view="worth", level=0, players=3, specialist="weasel"))
     played = [
         pickosim.play(["eager"] * 3, rules, 100, SEED, first)
@@ -169,7 +199,7 @@ def test_absence_is_what_the_games_say(weighed):
 
 def test_seen_is_what_the_games_say(weighed):
     """The ordinary games of all parts of a level count."""
-    study = plan_balance(quick(), BOTS, "2,3", 300, SEED)
+    study = planned(quick(), BOTS, "2,3", 300, SEED)
     frames, wins = [], []
     for name in SPECIALISTS:
         part = part_of(study, view="worth", level=1, players=2, specialist=name)
@@ -196,7 +226,7 @@ def test_seen_is_what_the_games_say(weighed):
 
 def test_take_up_and_the_first_takers_gain_are_what_the_games_say(varied):
     """Who takes it first is read from the traces, event by event."""
-    study = plan_balance(quick(), BOTS, 2, 200, SEED, sensitivity=True, suggest=True)
+    study = planned(quick(), BOTS, 2, 200, SEED, sensitivity=True, suggest=True)
     part = part_of(study, view=TAKERS, level=0, players=2, specialist="weasel")
     blocks = 25
     rules = quick("specialists.weasel=28")
@@ -235,10 +265,10 @@ def test_take_up_and_the_first_takers_gain_are_what_the_games_say(varied):
 
 def test_worth_by_number_is_worth_at_that_number(varied):
     """The same blocks under rules with that number."""
-    study = plan_balance(quick(), BOTS, 2, 200, SEED, sensitivity=True)
+    study = planned(quick(), BOTS, 2, 200, SEED, sensitivity=True)
     part = part_of(study, view=NUMBERS, level=1, players=2, specialist="apple")
     rules = quick("apple_worms=5")
-    sums = view_sums(rules, "apple", "cautious", 2, SEED, lane(part), 25)
+    sums, _ = ViewJob(entrant("cautious"), 2, rules, "apple").play(SEED, lane(part), 25)
     (expected,) = worth_rows([Weighed("cautious", 2, "apple", sums)])
     row = row_of(
         varied.sensitivity,
@@ -264,9 +294,9 @@ def test_p_values_are_corrected_for_the_whole_table(weighed):
 
 
 def test_tables_have_their_schemas_and_one_row_each(weighed, varied):
-    assert set(varied.tables) == set(SCHEMAS)
-    for name, schema in SCHEMAS.items():
-        assert dict(varied.tables[name].schema) == schema
+    assert set(varied.frames) == set(FRAMES)
+    for name, frame in FRAMES.items():
+        assert dict(varied.frames[name].schema) == frame.schema
     assert len(weighed.worth) == len(weighed.seen) == 4 * 6
     assert len(weighed.worth_by_seat) == 2 * 6 * (2 + 3)
     assert len(weighed.absence) == 4 * 6 * 3
@@ -282,11 +312,11 @@ def test_tables_have_their_schemas_and_one_row_each(weighed, varied):
 
 def test_all_games_are_counted(weighed, varied):
     assert weighed.games == sum(6 * 2 * ceil(300 / players) * (players + 2) for players in (2, 3))
-    assert set(weighed.tables) == {"worth", "worth_by_seat", "seen", "absence"}
-    plain = pickosim.balance(quick(), BOTS, 2, 200, SEED)
+    assert set(weighed.frames) == {"worth", "worth_by_seat", "seen", "absence"}
+    plain = balance(quick(), BOTS, 2, 200, SEED)
     assert varied.games > plain.games
-    for name in plain.tables:
-        assert_frame_equal(plain.tables[name], varied.tables[name])
+    for name in plain.frames:
+        assert_frame_equal(plain.frames[name], varied.frames[name])
 
 
 # ------------------------------------------------------------------------------------------ the raven
@@ -294,13 +324,14 @@ def test_all_games_are_counted(weighed, varied):
 
 def test_to_start_with_the_raven_is_to_have_had_its_visit():
     """With a supply that never ends, and a bot that minds neither: one worm more, and nothing else."""
-    rules = quick("bratworms=99")
+    rules, bots = quick("bratworms=99"), ("eager", "eager")
     for seat in range(2):
-        start = starting_with(rules, "raven", seat)
-        assert start.rules.specialists["raven"] == 22
-        assert start.bratworm_to == seat
-        with_visit = play_start(start, "eager", 2, SEED, 0, 300)
-        standing = play_start(Start(start.rules), "eager", 2, SEED, 0, 300)
+        arm = starting_with(rules, "raven", seat, bots)
+        assert arm.bots == bots
+        assert arm.rules.specialists["raven"] == 22
+        assert arm.bratworm_to == seat
+        with_visit = play_arm(arm, SEED, 0, 300)
+        standing = play_arm(Arm(bots, arm.rules), SEED, 0, 300)
         extra = with_visit.bratworms.astype(int) - standing.bratworms
         assert (extra[:, seat] == 1).all()
         assert (extra[:, 1 - seat] == 0).all()
@@ -309,13 +340,13 @@ def test_to_start_with_the_raven_is_to_have_had_its_visit():
 
 def test_the_raven_brings_nothing_where_there_is_nothing_to_bring():
     rules = alone("raven", "bratworms=0")
-    assert starting_with(rules, "raven", 0).bratworm_to is None
-    row = row_of(pickosim.balance(rules, ["eager"], 2, 100).worth)
-    assert row["worms"] == row["gain"] == row["gain_high"] == 0
+    assert starting_with(rules, "raven", 0, ("eager",) * 2).bratworm_to is None
+    row = row_of(balance(rules, ["eager"], 2, 100).worth)
+    assert row["score_gain"] == row["gain"] == row["gain_high"] == 0
 
 
 def test_bratworms_do_not_multiply():
-    played = play_start(starting_with(quick(), "raven", 1), "eager", 3, SEED, 0, 400)
+    played = play_arm(starting_with(quick(), "raven", 1, ("eager",) * 3), SEED, 0, 400)
     assert played.bratworms.sum(axis=1).max() <= quick().bratworms
     assert played.bratworms.sum(axis=1).min() >= 1
 
@@ -325,7 +356,7 @@ def test_a_raven_with_nowhere_to_go_is_out():
         "extrawurm",
         ["tiles={21=1,22=1}", "exact_only=[]", "specialists={apple=21,weasel=22}"],
     )
-    assert "raven" not in starting_with(rules, "raven", 0).rules.specialists
+    assert "raven" not in starting_with(rules, "raven", 0, ("eager",) * 2).rules.specialists
 
 
 # ---------------------------------------------------------------------------- placebos, known effects
@@ -333,10 +364,14 @@ def test_a_raven_with_nowhere_to_go_is_out():
 
 @pytest.mark.parametrize("bot", ["eager", "cautious"])
 def test_an_apple_worth_nothing_and_alone_is_worth_exactly_nothing(bot):
-    found = pickosim.balance(alone("apple", "apple_worms=0"), [bot], "2,3", 200, sensitivity=True)
+    found = balance(alone("apple", "apple_worms=0"), [bot], "2,3", 200, sensitivity=True)
     for row in found.worth.to_dicts():
         assert [row[name] for name in ("gain", "gain_low", "gain_high")] == [0, 0, 0]
-        assert [row[name] for name in ("worms", "worms_low", "worms_high")] == [0, 0, 0]
+        assert [row[name] for name in ("score_gain", "score_gain_low", "score_gain_high")] == [
+            0,
+            0,
+            0,
+        ]
         assert row["p_adjusted"] == 1
     for name in ("gain", "gain_low", "gain_high"):
         assert (found.worth_by_seat[name] == 0).all()
@@ -390,17 +425,17 @@ def test_a_handicap_that_does_nothing_has_intervals_that_cover_nothing_95_percen
     )
     repetitions, blocks = 200, 100
     games = repetitions * blocks
-    gain, worms, _ = worth_values(rules, "weasel", fickle, 2, SEED, 0, games)
-    taker, _, _ = taker_values([Case("weasel", rules)], fickle, 2, SEED, games, games)
-    covered = {"gain": 0, "worms": 0, "taker": 0}
+    gain, score_gain = worth_values(rules, "weasel", fickle, 2, 0, games)
+    taker, _ = taker_values([Case("weasel", rules)], fickle, 2, games, games)
+    covered = {"gain": 0, "score_gain": 0, "taker": 0}
     for own in np.split(np.arange(games), repetitions):  # every repetition has dice of its own
         sums = {
             "blocks": np.array(blocks),
-            **seat_sums("gain", gain[own]),
-            **seat_sums("worms", worms[own]),
+            **_seat_sums("gain", gain[own]),
+            **_seat_sums("score_gain", score_gain[own]),
         }
         (row,) = worth_rows([Weighed(fickle, 2, "weasel", sums)])
-        for name in ("gain", "worms"):
+        for name in ("gain", "score_gain"):
             assert row[f"{name}_low"] < row[f"{name}_high"]
             covered[name] += row[f"{name}_low"] <= 0 <= row[f"{name}_high"]
         _, low, high = interval(taker[0, own])
@@ -410,7 +445,7 @@ def test_a_handicap_that_does_nothing_has_intervals_that_cover_nothing_95_percen
 
 
 def test_the_apples_worth_grows_with_its_worms():
-    found = pickosim.balance(alone("apple"), ["eager"], 2, 4000, SEED, sensitivity=True)
+    found = balance(alone("apple"), ["eager"], 2, 4000, SEED, sensitivity=True)
     rows = found.sensitivity.filter(option="apple_worms")
     assert rows["setting"].to_list() == ["0", "1", "2", "3", "4", "5", "6"]
     gains = rows["gain"].to_list()
@@ -423,7 +458,7 @@ def test_the_apples_worth_grows_with_its_worms():
 def test_the_golden_dies_worth_grows_with_its_faces():
     worths = [
         row_of(
-            pickosim.balance(
+            balance(
                 alone("golden-die", f"golden_die_faces={faces}"), ["cautious"], 2, 8000, SEED
             ).worth
         )
@@ -437,7 +472,7 @@ def test_the_golden_dies_worth_grows_with_its_faces():
 
 
 def small(**options) -> Results:
-    return pickosim.balance(
+    return balance(
         quick(),
         ["eager"],
         2,
@@ -456,59 +491,58 @@ def whole() -> Results:
 
 
 def assert_same(a: Results, b: Results) -> None:
-    assert list(a.tables) == list(b.tables)
-    for name, table in a.tables.items():
-        assert_frame_equal(table, b.tables[name], check_exact=True)
+    assert list(a.frames) == list(b.frames)
+    for name, table in a.frames.items():
+        assert_frame_equal(table, b.frames[name], check_exact=True)
     assert a.manifest["result"] == b.manifest["result"]
 
 
 @pytest.mark.parametrize("options", [{"chunk": 17}, {"chunk": 50, "workers": 2}])
-def test_results_are_the_same_for_any_chunks_and_workers(whole, options):
+def test_results_are_the_same_for_any_chunks_and_workers(whole, options, monkeypatch):
+    monkeypatch.setattr(run_module, "SMALL_STAGE", 0)  # two workers play, and not this process
     assert_same(small(**options), whole)
 
 
 def test_a_run_that_was_interrupted_ends_the_same(whole, tmp_path):
-    begun = small(folder=tmp_path / "run")
+    begun = small(out=tmp_path / "run")
     assert_same(begun, whole)
     folder = RunFolder(tmp_path / "run")
     shards = sorted((tmp_path / "run" / "sums").iterdir())
     for shard in shards[::2]:
         shard.unlink()
     folder.write_manifest(folder.manifest() | {"status": "stopped"})
-    assert_same(pickosim.resume(tmp_path / "run"), whole)
+    assert_same(pickosim.resume(tmp_path / "run", workers=1), whole)
 
 
 def test_a_plan_makes_the_same_study():
-    study = plan_balance(
+    study = planned(
         "extrawurm",
         ["eager", "threshold:target=25"],
         "2-4",
         "10k",
         3,
-        sets=["apple_worms=5", "specialists.weasel={seat=1}"],
+        set=["apple_worms=5", "specialists.weasel={seat=1}"],
         specialists=["weasel"],
         precision="0.5%",
         sensitivity=True,
     )
     assert Balance.from_plan(json.loads(json.dumps(study.plan))) == study
-    assert study.plan["given_rules"]["sets"][0] == "apple_worms=5"
+    assert study.plan["given_rules"]["set"][0] == "apple_worms=5"
 
 
 def test_precision_is_half_the_width_of_the_widest_interval():
-    found = pickosim.balance(
-        quick(), ["eager"], 2, "200k", precision="1%", specialists=["apple", "raven"]
-    )
+    found = balance(quick(), ["eager"], 2, "200k", precision="1%", specialists=["apple", "raven"])
     halves = ((found.worth["gain_high"] - found.worth["gain_low"]) / 2).to_list()
     assert max(halves) <= 0.01
     assert found.manifest["result"]["widest_half"] == pytest.approx(max(halves))
     assert max(found.worth["games"]) < 200_000
-    capped = pickosim.balance(quick(), ["eager"], 2, 500, precision="0.1%", specialists=["apple"])
+    capped = balance(quick(), ["eager"], 2, 500, precision="0.1%", specialists=["apple"])
     assert capped.worth["games"].to_list() == [500]
     assert any("not reached within 500 games" in remark for remark in capped.remarks)
 
 
 def test_looks_are_fixed_and_grow():
-    study = plan_balance("extrawurm", ["eager"], 4, "10M", precision="0.3%", chunk=9999)
+    study = planned("extrawurm", ["eager"], 4, "10M", precision="0.3%", chunk=9999)
     taken = study._looks(study.layout[0])
     assert taken[0] >= 8000
     assert taken[-1] == 2_500_000
@@ -520,9 +554,7 @@ def test_looks_are_fixed_and_grow():
 
 def test_a_specialist_that_is_not_in_the_rules_can_be_weighed():
     rules = load_rules("classic", ["tiles={21=1,22=1,23=1,24=1}"])
-    found = pickosim.balance(
-        rules, ["eager"], 2, 400, SEED, specialists=["apple"], sensitivity=True
-    )
+    found = balance(rules, ["eager"], 2, 400, SEED, specialists=["apple"], sensitivity=True)
     row = row_of(found.worth)
     assert row["gain"] > 0
     assert len(found.seen) == len(found.absence) == 0
@@ -547,6 +579,13 @@ def test_a_specialist_that_is_not_in_the_rules_can_be_weighed():
     assert not tiles["as_given"].any()
 
 
+def test_specialists_and_levels_may_be_given_as_one_text():
+    listed = balance(quick(), ["eager", "cautious"], 2, 60, specialists=["raven", "apple"])
+    written = balance(quick(), "eager,cautious", "2", 60, specialists="apple, raven")
+    assert listed.worth["specialist"].unique().sort().to_list() == ["apple", "raven"]
+    assert_same(written, listed)
+
+
 def test_who_stands_on_a_tile_changes_places():
     swapped = on_tile(quick(), "apple", 21)
     assert dict(swapped.specialists) == dict(quick().specialists) | {"apple": 21, "canned-worm": 27}
@@ -556,8 +595,8 @@ def test_who_stands_on_a_tile_changes_places():
 
 def test_one_that_starts_with_a_player_is_weighed_in_all_seats():
     rules = quick("specialists.apple={seat=0}")
-    found = pickosim.balance(rules, ["eager"], 2, 60, specialists=["apple"], sensitivity=True)
-    given = row_of(pickosim.balance(quick(), ["eager"], 2, 60, specialists=["apple"]).worth)
+    found = balance(rules, ["eager"], 2, 60, specialists=["apple"], sensitivity=True)
+    given = row_of(balance(quick(), ["eager"], 2, 60, specialists=["apple"]).worth)
     assert row_of(found.worth)["gain"] == given["gain"]
     taken = {21, 23, 24, 25, 26}
     tiles = found.sensitivity.filter(option="specialists.apple")["setting"].to_list()
@@ -574,11 +613,11 @@ def test_one_that_starts_with_a_player_is_weighed_in_all_seats():
         ({"bots": ["eager", "eager"]}, "named twice"),
         ({"bots": ["eagr"]}, "eager"),
         ({"players": 8}, "2 to 7 players can play, not 8"),
-        ({"games": "lots"}, "Games are given as a number"),
-        ({"precision": "3"}, "A precision is a share"),
-        ({"sets": ["specialists.apple={seat=3}"], "players": 3}, "the seats are 0 to 2"),
+        ({"games": "lots"}, "Write games as a whole number"),
+        ({"precision": "3"}, "A precision must be above 0"),
+        ({"set": ["specialists.apple={seat=3}"], "players": 3}, "the seats are 0 to 2"),
         (
-            {"sets": ["specialists.apple={seat=1}"]},
+            {"set": ["specialists.apple={seat=1}"]},
             "The canned-worm cannot be weighed: .*both start with seat 1",
         ),
         (
@@ -590,7 +629,7 @@ def test_one_that_starts_with_a_player_is_weighed_in_all_seats():
 def test_what_cannot_be_played_is_refused_before_the_first_game(arguments, words):
     arguments = {"rules": "extrawurm", "bots": ["eager"], "players": 2, "games": 100, **arguments}
     with pytest.raises(PickosimError, match=words):
-        plan_balance(**arguments)
+        planned(**arguments)
 
 
 # ----------------------------------------------------------------------------------------- suggestions
@@ -614,7 +653,7 @@ def test_a_suggestion_is_ranked_and_begins_from_the_rules(varied):
 
 def test_the_finals_figures_are_what_the_games_say(whole):
     """Recomputed from the settings as they are written, block by block."""
-    study = plan_balance(
+    study = planned(
         quick(),
         ["eager"],
         2,
@@ -629,14 +668,14 @@ def test_the_finals_figures_are_what_the_games_say(whole):
     for row in whole.suggestion.to_dicts():
         rules = quick(*(row["setting"].split(", ") if row["changes"] else []))
         cases = [Case(name, rules) for name in ("raven", "apple")]
-        gain, taken, _ = taker_values(cases, "eager", 2, SEED, lane(part), 60)
+        gain, taken = taker_values(cases, "eager", 2, lane(part), 60)
         assert row["spread"] == pytest.approx(np.sqrt(max(0, variance_of(gain))))
         found = whole.suggestion_gains.filter(rank=row["rank"])
         assert found["gain"].to_list() == pytest.approx((gain.mean(axis=1) / PARTS).tolist())
         assert found["take_up"].to_list() == pytest.approx(taken.mean(axis=1).tolist())
         assert row["take_up"] == pytest.approx(taken.mean())
         assert row["mean_gain"] == pytest.approx(gain.mean() / PARTS)
-        others, _, _ = taker_values(cases, "eager", 2, SEED, lane(ranked), 60)
+        others, _ = taker_values(cases, "eager", 2, lane(ranked), 60)
         by_rank.append(variance_of(others))
     assert by_rank == sorted(by_rank), "ranked by other games than those reported"
 
@@ -723,7 +762,7 @@ def test_noise_that_all_values_share_shrinks_nothing():
 
 
 def test_a_number_is_tested_against_the_one_given_with_the_same_dice(varied):
-    study = plan_balance(quick(), BOTS, 2, 200, SEED, sensitivity=True, suggest=True)
+    study = planned(quick(), BOTS, 2, 200, SEED, sensitivity=True, suggest=True)
     for bot in BOTS:
         level = [entrant.name for entrant in study.entrants].index(bot)
         part = part_of(study, view="numbers", level=level, players=2, specialist="apple")
@@ -732,7 +771,7 @@ def test_a_number_is_tested_against_the_one_given_with_the_same_dice(varied):
         assert given["difference"] is None and given["p_adjusted"] is None
         gains = {
             row["setting"]: worth_values(
-                quick(f"apple_worms={row['setting']}"), "apple", bot, 2, SEED, lane(part), 25
+                quick(f"apple_worms={row['setting']}"), "apple", bot, 2, lane(part), 25
             )[0].mean(axis=1)
             / PARTS
             for row in rows
@@ -767,7 +806,7 @@ def test_a_suggestion_moves_nobody_else(whole):
 
 def told(results: Results, width: int) -> str:
     console = Console(width=width, file=StringIO(), color_system=None)
-    for one in balance_words(results):
+    for one in balance_text(results):
         console.print(one)
     return console.file.getvalue()
 
@@ -814,7 +853,7 @@ def test_levels_that_differ_by_chance_alone_are_seldom_said_to_differ():
     for _ in range(200):
         found = {(bot, name): rng.normal(0, 0.001) for bot in "abc" for name in SPECIALISTS}
         _, sentences = findings(worth_of(found, 0.001))
-        alarms += any("It depends on who plays" in sentence for sentence in sentences)
+        alarms += any("The worth depends on who plays" in sentence for sentence in sentences)
     assert alarms / 200 < 0.08
     found = {(bot, name): 0.05 * (bot == "a") for bot in "abc" for name in SPECIALISTS}
     _, sentences = findings(worth_of(found, 0.001))
@@ -824,16 +863,18 @@ def test_levels_that_differ_by_chance_alone_are_seldom_said_to_differ():
 def test_a_headline_names_all_that_may_be_first():
     gains = {("eager", "apple"): 0.05, ("eager", "raven"): 0.0499, ("eager", "weasel"): 0.0}
     headline, _ = findings(worth_of(gains, 0.001))
-    assert "the apple (+5.0 ± 0.2) or the raven (+5.0 ± 0.2) is worth most" in headline
+    assert (
+        "starting with the apple (+5.0 ± 0.2) or the raven (+5.0 ± 0.2) is worth most" in headline
+    )
     headline, _ = findings(worth_of(dict.fromkeys(gains, 0.01), 0.001))
-    assert headline.startswith("No specialist can be told from another")
+    assert headline.startswith("No specialist is distinguishable from another")
 
 
 def test_what_is_not_beyond_chance_is_not_told_as_if_it_were():
-    found = pickosim.balance(alone("apple", "apple_worms=0"), ["eager"], 2, 60)
-    _, sentences = findings(found.tables)
+    found = balance(alone("apple", "apple_worms=0"), ["eager"], 2, 60)
+    _, sentences = findings(found.frames)
     assert sentences == [
-        "Worth to start with (eager, 2 players): not told from nothing: the apple +0."
+        "Worth of starting with it (`eager`, 2 players): not distinguishable from zero: the apple +0."
     ]
 
 
@@ -857,10 +898,10 @@ def test_the_command_line(tmp_path, capsys):
         == 0
     )
     shown = capsys.readouterr()
-    assert shown.out.startswith("Of 2 specialists, the ")
+    assert shown.out.startswith("Of 2 specialists, starting with the ")
     assert "400 games" in shown.err
-    assert pl.read_csv(folder / "worth.csv").columns == list(SCHEMAS["worth"])
-    assert cli.run(["resume", str(folder), "--format", "json"]) == 0
+    assert pl.read_csv(folder / "worth.csv").columns == list(FRAMES["worth"].schema)
+    assert cli.run(["resume", str(folder), "--workers", "1", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert {row["specialist"] for row in found["worth"]} == {"apple", "raven"}
     assert found["manifest"]["result"]["headline"]

@@ -10,9 +10,9 @@ import pytest
 from pickosim import baseline
 from pickosim.bench import PlainEager
 from pickosim.games.batch import play_games
-from pickosim.games.match import seat
+from pickosim.games.match import make_match
 from pickosim.games.trace import trace_games
-from pickosim.rules import PRESETS
+from pickosim.rule_files import PRESETS
 
 GAMES = 3_000
 
@@ -27,7 +27,7 @@ def plain() -> np.ndarray:
 @pytest.fixture(scope="module")
 def engine() -> np.ndarray:
     """(10 * GAMES, 2): the same of the engine."""
-    return play_games(seat(["eager", "eager"], "classic", seed=7), 0, 10 * GAMES).worms
+    return play_games(make_match(["eager", "eager"], "classic", seed=7), 0, 10 * GAMES).worms
 
 
 def standard_errors(a: np.ndarray, b: np.ndarray) -> float:
@@ -53,7 +53,7 @@ def test_spread_and_lead(plain, engine):
 def test_worms_at_larger_tables(players):
     rng = Random(players)
     plain = np.array([baseline.play_game(players, rng) for _ in range(GAMES // 3)])
-    engine = play_games(seat(["eager"] * players, "classic", seed=7), 0, 5 * GAMES).worms
+    engine = play_games(make_match(["eager"] * players, "classic", seed=7), 0, 5 * GAMES).worms
     for player in range(players):
         assert standard_errors(plain[:, player], engine[:, player]) < 4
 
@@ -66,7 +66,10 @@ def test_the_baseline_repeats_itself():
 @pytest.mark.parametrize("players", [2, 5])
 @pytest.mark.parametrize("preset", PRESETS)
 def test_the_numpy_bot_plays_the_games_of_eager(preset, players):
-    table, numpy = seat(["eager"] * players, preset, 3), seat([PlainEager()] * players, preset, 3)
+    table, numpy = (
+        make_match(["eager"] * players, preset, 3),
+        make_match([PlainEager()] * players, preset, 3),
+    )
     for ours, theirs in zip(play_games(table, 0, 500), play_games(numpy, 0, 500), strict=True):
         assert np.array_equal(ours, theirs)
     for ours, theirs in zip(trace_games(table, 0, 10), trace_games(numpy, 0, 10), strict=True):

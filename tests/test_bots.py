@@ -1,4 +1,4 @@
-"""Bots by name, by file and by package; what keeps one from loading; and all the built-in ones."""
+"""Loading bots by name, file and package; errors while loading; every built-in bot."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from pickosim.bots.strategy import Strategy, bot_name
 from pickosim.cli import run
 from pickosim.errors import BotError
 from pickosim.games.batch import play_games
-from pickosim.games.match import Match, seat
+from pickosim.games.match import Match, make_match
 from pickosim.games.trace import trace_game
-from pickosim.rules import PRESETS
+from pickosim.rule_files import PRESETS
 
 PLAIN = """
     def pick(self, turn): return turn.best(turn.counts * POINTS)
@@ -53,7 +53,7 @@ def test_a_name_is_a_built_in_bot():
     assert {"eager", "random", "late-worms", "threshold"} <= set(built_in_bots())
 
 
-def test_files_that_begin_with_an_underscore_are_no_bots(folder, monkeypatch):
+def test_files_that_begin_with_an_underscore_are_not_bots(folder, monkeypatch):
     (folder / "_shared.py").touch()
     (folder / "my_idea.py").touch()
     monkeypatch.setattr(pickosim.strategies, "__path__", [str(folder)])
@@ -81,7 +81,7 @@ def test_a_file_with_several_classes(folder):
     write(folder / "two.py", f"class A(Strategy):{PLAIN}\nclass B(A):\n    target: int = 3\n")
     assert load_bot("two.py:B:target=5").target == 5
     with pytest.raises(
-        BotError, match=r"several strategy classes \(A, B\); say which, as in two.py:A"
+        BotError, match=r"several strategy classes \(A, B\); choose one, e.g. two.py:A"
     ):
         load_bot("two.py")
 
@@ -97,8 +97,8 @@ def test_private_imported_and_unfinished_classes_do_not_count(folder):
     assert type(load_bot("one.py")).__name__ == "Mine"
 
 
-def test_a_file_is_run_as_it_is_written(folder):
-    """Its annotations are objects unless it says otherwise itself."""
+def test_a_file_does_not_inherit_future_imports(folder):
+    """Annotations are evaluated unless the file imports annotations from __future__."""
     write(folder / "mine.py", f"class Mine(Strategy):\n    target: int = 3{PLAIN}")
     assert fields(load_bot("mine.py"))[0].type is int
     later = "from __future__ import annotations\n"
@@ -107,7 +107,7 @@ def test_a_file_is_run_as_it_is_written(folder):
     assert load_bot("later.py:target=4").target == 4
 
 
-def test_an_edited_file_is_loaded_anew_within_the_same_second(folder):
+def test_an_edited_file_is_reloaded_within_the_same_second(folder):
     path, turns = folder / "mine.py", []
     for limit in (21, 30, 21):
         write(path, f"class Mine(Strategy):\n    limit = {limit}{PLAIN}")
@@ -125,7 +125,7 @@ def test_two_bots_of_the_same_file_are_one_class(folder):
 def test_a_bot_of_a_file_plays_like_the_built_in_one(folder):
     source = Path(inspect.getfile(type(load_bot("eager")))).read_text(encoding="utf-8")
     (folder / "copy.py").write_text(source, encoding="utf-8")
-    ours, theirs = seat(["eager", "random"]), seat(["copy.py", "random"])
+    ours, theirs = make_match(["eager", "random"]), make_match(["copy.py", "random"])
     assert trace_game(ours, 3)[1:] == trace_game(theirs, 3)[1:]
 
 
@@ -178,7 +178,7 @@ def test_several_parameters(folder):
 def test_a_parameter_without_default(folder):
     write(folder / "mine.py", f"class Mine(Strategy):\n    target: int{PLAIN}")
     assert load_bot("mine.py:target=4").target == 4
-    with pytest.raises(BotError, match="target has no default; give it a value"):
+    with pytest.raises(BotError, match="target has no default; add a value"):
         load_bot("mine.py")
 
 
@@ -199,18 +199,18 @@ def test_a_parameter_without_default(folder):
         ("threshold:target=2.5", 'target must be a whole number, not "2.5"'),
         ("threshold:target=", 'target must be a whole number, not ""'),
         ("threshold:target=1,target=2", "target is given twice"),
-        ("threshold:target=1,,", "parameters are written name=value"),
-        ("threshold:=1", "parameters are written name=value"),
-        ("threshold:target", '"target" is not understood; write NAME:parameter=value'),
-        ("threshold:", '"" is not understood'),
-        ("threshold:a:target=1", '"a" is not understood'),
+        ("threshold:target=1,,", "write parameters as name=value"),
+        ("threshold:=1", "write parameters as name=value"),
+        ("threshold:target", '"target" is not valid; write NAME:parameter=value'),
+        ("threshold:", '"" is not valid'),
+        ("threshold:a:target=1", '"a" is not valid'),
         ("many.py:flag=maybe", 'flag must be true or false, not "maybe"'),
         ("many.py:number=x", 'number must be a number, not "x"'),
         ("many.py:choice=middle", "choice must be 'low' or 'high', not \"middle\""),
         ("many.py:fixed=4", 'no parameter "fixed"'),
         ("many.py:many", 'no strategy class "many"; did you mean "Many"\\?'),
         ("many.py:Other", 'no strategy class "Other" \\(it has Many'),
-        ("many.py:Many:x:y", '"x:y" is not understood'),
+        ("many.py:Many:x:y", '"x:y" is not valid'),
         ("missing.py", "missing.py cannot be read: No such file or directory"),
         ("folder.py", "folder.py cannot be read: Is a directory"),
         ("empty.py", "empty.py has no subclass of pickosim.Strategy"),
@@ -244,7 +244,7 @@ def test_mistakes_are_named(folder, spec, said):
     assert "\n" not in str(refused.value)
 
 
-def test_a_mistake_in_a_file_that_the_bot_imports_is_not_put_on_the_bot(folder, monkeypatch):
+def test_an_error_in_an_imported_file_does_not_name_a_line_of_the_bot(folder, monkeypatch):
     write(folder / "pickosim_test_helper.py", "def f(:\n")
     write(folder / "mine.py", f"import pickosim_test_helper\nclass Mine(Strategy):{PLAIN}")
     monkeypatch.syspath_prepend(str(folder))
@@ -256,7 +256,7 @@ def test_a_mistake_in_a_file_that_the_bot_imports_is_not_put_on_the_bot(folder, 
 
 
 def test_bots_of_installed_packages(tmp_path):
-    """A tiny distribution on the path of a process of its own."""
+    """A tiny distribution on the path of a separate process."""
     package = tmp_path / "tiny"
     package.mkdir()
     write(package / "__init__.py", f"class Tiny(Strategy):\n    target: int = 3{PLAIN}\nx = 1\n")
@@ -287,7 +287,7 @@ for name in ("number", "gone", "lost", "tini"):
     names, bots, number, gone, lost, near = done.stdout.splitlines()
     assert names == "['gone', 'lost', 'number', 'tiny']"
     assert bots == "Tiny(target=3) 5"
-    assert number == "The bot number (tiny:x) is no subclass of pickosim.Strategy."
+    assert number == "The bot number (tiny:x) is not a subclass of pickosim.Strategy."
     assert gone.startswith("The bot gone (tiny:Gone) does not load: AttributeError: ")
     assert lost == (
         "The bot lost (lost:Lost) does not load: ModuleNotFoundError: No module named 'lost'."
@@ -311,7 +311,7 @@ def test_the_spec_names_what_differs_from_the_defaults():
 
 
 class Here(Strategy):
-    """A bot of this very file."""
+    """A bot defined in this test file."""
 
     target: int = 24
 
@@ -323,9 +323,9 @@ class Here(Strategy):
 
 
 @pytest.mark.parametrize("rules", ["classic", "extrawurm"])
-def test_the_replay_command_shows_the_very_game(rules, capsys):
+def test_the_replay_command_shows_the_same_game(rules, capsys):
     rule_set = pickosim.load_rules(rules, ["flip_without_return=true", "tiles.36=5"])
-    match = seat([Here(target=26), "threshold:target=23", "random"], rule_set, seed=9)
+    match = make_match([Here(target=26), "threshold:target=23", "random"], rule_set, seed=9)
     program, *arguments = shlex.split(match.replay_command(17))
     assert program == "pickosim"
     assert run([*arguments, "--json"]) == 0
@@ -336,7 +336,7 @@ def test_the_replay_command_shows_the_very_game(rules, capsys):
 # ----------------------------------------------------------------------------- every built-in bot
 
 HARD = {name for name in built_in_bots() if hasattr(load_bot(name), "worth")}
-"""Bots that solve their turns exactly, which takes its time."""
+"""Bots that solve their turns exactly, which is slow."""
 
 
 def every_bot() -> list[object]:
@@ -370,28 +370,28 @@ def test_it_has_a_default_for_every_parameter_and_pickles(name):
 
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("name", every_bot())
-def test_it_plays_any_table_whatever_the_size_of_the_batch(name, preset):
+def test_it_plays_with_any_number_of_players_and_batch_size(name, preset):
     for players in (2, 4, 7):
-        match = seat([name] + ["random"] * (players - 2) + [name], preset, seed=players)
+        match = make_match([name] + ["random"] * (players - 2) + [name], preset, seed=players)
         assert_same_games(match, 200, 50)
 
 
 @pytest.mark.parametrize("name", sorted(HARD))
-def test_a_hard_thinker_plays_both_kinds_of_game(name):
+def test_a_slow_bot_plays_with_and_without_the_expansion(name):
     for preset in ("classic", "extrawurm"):
-        assert_same_games(seat([name, "random", name], preset, seed=1), 20, 20)
+        assert_same_games(make_match([name, "random", name], preset, seed=1), 20, 20)
 
 
 def assert_same_games(match: Match, games: int, last: int) -> None:
-    """Play games side by side, and the last of them a few at a time."""
+    """Play games in one large batch, and the last of them in small batches."""
     many = play_games(match, 0, games, batch=4096)
     few = play_games(match, games - last, last, batch=7)
     for column, ours, theirs in zip(many._fields, many, few, strict=True):
         assert np.array_equal(ours[-last:], theirs), column
 
 
-def test_of_tiles_that_are_worth_the_same_a_valuation_takes_the_highest():
-    """Where any lower tile may be taken: nothing better, and nothing as good and higher, was left lying."""
+def test_a_valuation_takes_the_highest_of_equally_good_tiles():
+    """With claim=any-lower it never leaves a better tile, or an equally good but higher one."""
     worms, choices = pickosim.load_rules("manual").tiles, 0
     for game in range(20):
         grill, total = set(worms), 0

@@ -11,19 +11,26 @@ import numpy as np
 import polars as pl
 import pytest
 
+import pickosim
+from pickosim.columns import Frame
 from pickosim.errors import PickosimError
 from pickosim.reports import charts
 from pickosim.stats.quantiles import histogram_quantile
-from pickosim.studies.balance_tables import SCHEMAS as BALANCE
-from pickosim.studies.tournament_tables import ALL_BOTS
-from pickosim.studies.tournament_tables import SCHEMAS as TOURNAMENT
+from pickosim.studies.balance_results import FRAMES as BALANCE
+from pickosim.studies.compare_results import FRAMES as COMPARE
+from pickosim.studies.measures import MEASURES
+from pickosim.studies.schedule import lane
+from pickosim.studies.tournament_results import ALL_BOTS
+from pickosim.studies.tournament_results import FRAMES as TOURNAMENT
 
 LONG = "threshold:target=25,last_dice=2"
 
 
-def frame_of(schema, rows) -> pl.DataFrame:
+def frame_of(table: Frame, rows) -> pl.DataFrame:
     """Rows with some columns as a frame with all of them."""
-    return pl.DataFrame([dict.fromkeys(schema) | row for row in rows], schema)
+    for row in rows:
+        assert row.keys() <= table.schema.keys()
+    return table.build(dict.fromkeys(table.schema) | row for row in rows)
 
 
 def interval(name, value, half=0.01):
@@ -42,7 +49,7 @@ def standings(bots, ratings=None) -> pl.DataFrame:
         TOURNAMENT["standings"],
         [
             {
-                "strategy": bot,
+                "bot": bot,
                 "games": 1000,
                 **interval("win_share", 0.5 - 0.1 * k),
                 **interval("mean_score", 7.0 - k),
@@ -73,9 +80,9 @@ def test_long_names_are_broken_at_their_joints(name, lines):
     assert charts.broken(name).split("\n") == lines
 
 
-def test_a_value_is_told_with_interval_and_games():
+def test_a_value_is_written_with_interval_and_games():
     row = {"gain": 0.0123, "gain_low": -0.01, "gain_high": 0.03, "games": 12_000}
-    said = charts.told(row, "gain", charts.points_of)
+    said = charts.value_text(row, "gain", charts.points_of)
     assert said == "+1.23 points (95 %: -1.00 points to +3.00 points), 12,000 games"
 
 
@@ -90,7 +97,7 @@ def test_win_shares_are_in_per_cent_with_an_even_share():
     assert points[1]["label"].count("\n") == 2
 
 
-def test_charts_show_no_more_bots_than_they_have_room_for():
+def test_charts_show_no_more_bots_than_there_is_room_for():
     many = standings([f"bot{k}" for k in range(100)])
     assert len(shown(charts.win_shares(many, 2))) == charts.MOST_ROWS
 
@@ -100,7 +107,7 @@ def test_the_cross_table_has_the_numbers_of_the_standings():
     pairs = frame_of(
         TOURNAMENT["pairs"],
         [
-            {"strategy": one, "rival": other, "games": 100, **interval("ahead", share)}
+            {"bot": one, "rival": other, "games": 100, **interval("ahead", share)}
             for one, other, share in (("a", "b", 0.2), ("b", "a", 0.8), ("c", "a", 0.6))
         ],
     )
@@ -139,7 +146,7 @@ def test_quantiles_are_those_of_the_statistics(share):
 
 def test_seats_are_shown_against_their_mean():
     rows = [
-        {"strategy": bot, "seat": seat, "games": 10, **interval("win_share", share)}
+        {"bot": bot, "seat": seat, "games": 10, **interval("win_share", share)}
         for bot, shares in ((ALL_BOTS, (0.55, 0.45)), ("eager", (0.8, 0.7)))
         for seat, share in enumerate(shares)
     ]
@@ -164,8 +171,58 @@ def test_effects_leave_out_what_was_not_tested_or_did_not_differ():
     measures = pl.DataFrame([common | row for row in rows], infer_schema_length=None)
     points = shown(charts.effects(measures))
     found = [(point["panel"], point["value"], point["beyond"]) for point in points]
-    assert found == [("turns", -2.0, True), ("ties, points", 2.0, False)]
+    assert found == [
+        ("turns per game", -2.0, True),
+        ("ties, points", 2.0, False),
+    ]
     assert charts.effects(measures.head(1)) is None
+
+
+@pytest.mark.parametrize("measure", [m for m in MEASURES.values() if m.percentile is None])
+def test_a_panel_of_differences_names_their_unit_in_a_title_that_fits(measure):
+    row = {"measure": measure.name, **interval("difference", 0.5), "p_adjusted": 0.001}
+    row |= {"players": 2, "variant": "short", "games": 100}
+    (point,) = shown(charts.effects(frame_of(COMPARE["measures"], [row])))
+    assert max(map(len, point["panel"].split("\n"))) <= 30
+    assert point["value"] == (50.0 if measure.is_share else 0.5)
+    assert ("points" in point["panel"]) == measure.is_share
+    assert "%" not in point["panel"]
+
+
+def test_the_percentiles_of_variants_are_those_of_their_games():
+    """As numpy finds them in the lengths of the single games, for every variant and number of players."""
+    variants, sizes, games, seed = ["classic", "short"], (2, 3), 200, 11
+    results = pickosim.compare(variants, ["eager"], sizes, games, seed, workers=1)
+    points = shown(charts.variant_lengths(results.lengths))
+    found = {(point["panel"], point["label"]): point for point in points}
+    expected = {}
+    for part, size in enumerate(sizes):
+        for variant in variants:
+            played = pickosim.play(["eager"] * size, variant, games, seed, lane(part))
+            turns = played.games["turns"].to_numpy()
+            shares = np.quantile(turns, [0.05, 0.25, 0.5, 0.75, 0.95], method="inverted_cdf")
+            assert len(set(shares)) == 5
+            expected[f"{size} players", variant] = shares.tolist()
+    percentiles = ("p5", "p25", "p50", "p75", "p95")
+    drawn = {key: [point[name] for name in percentiles] for key, point in found.items()}
+    assert drawn == expected
+    assert len(points) == 4
+    for (panel, variant), point in found.items():
+        p5, p25, p50, p75, p95 = drawn[panel, variant]
+        assert point["said"] == (
+            f"{variant}, {panel}: half of 200 games take {p25} to {p75} turns, "
+            f"nine in ten {p5} to {p95}; median {p50}"
+        )
+
+
+def test_spans_are_drawn_from_percentile_to_percentile():
+    names = ("p5", "p25", "p50", "p75", "p95")
+    points = [{"label": label, "said": "", **dict.fromkeys(names, 1)} for label in "ab"]
+    layers = charts.spans(points, "turns").to_dict()["layer"]
+    ends = [
+        [layer["encoding"].get(end, {}).get("field") for end in ("x", "x2")] for layer in layers
+    ]
+    assert ends == [["p5", "p95"], ["p25", "p75"], ["p50", None]]
 
 
 def worth(gains) -> pl.DataFrame:
@@ -178,7 +235,7 @@ def worth(gains) -> pl.DataFrame:
                 "specialist": specialist,
                 "games": 100,
                 **interval("gain", gain),
-                **interval("worms", 10 * gain),
+                **interval("score_gain", 10 * gain),
                 "p_adjusted": 0.01 if gain > 0.02 else 0.5,
             }
             for players in (2, 4)

@@ -27,12 +27,13 @@ import pytest
 import pickosim
 from pickosim import cli
 from pickosim.games.trace import Event
-from pickosim.rules import PRESETS, SPECIALISTS
+from pickosim.rule_files import PRESETS
+from pickosim.rules import SPECIALISTS
 from pickosim.studies.schedule import lane, rotations, round_robin
 
 PROGRAM = Path(sys.executable).with_name("pickosim")
 SNAPSHOTS = Path(__file__).with_name("snapshots")
-GETTING_READY = "Getting the engine ready"
+COMPILING = "Compiling kernels"
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -66,8 +67,8 @@ def run(capsys, monkeypatch, tmp_path):
 
 
 def without_waiting(err: str) -> str:
-    """Notes without the one that says why it takes so long, which depends on the machine."""
-    return "".join(line for line in err.splitlines(True) if not line.startswith(GETTING_READY))
+    """Notes without the one about compiling, which depends on what this machine has compiled before."""
+    return "".join(line for line in err.splitlines(True) if not line.startswith(COMPILING))
 
 
 def run_program(*arguments: str, **options: Any) -> Done:
@@ -191,7 +192,7 @@ def test_watch(run, name, arguments):
 
 RUNS = {
     "tournament": "tournament eager random threshold:target=23..24 --games 600 --seed 2",
-    "tournament-table": "tournament eager cautious thief --rules extrawurm --table --games 300",
+    "tournament-together": "tournament eager cautious thief --rules extrawurm --together --games 300",
     "tournament-sprt": "tournament eager random --sprt 0,10%",
     "compare": "compare classic french --bots cautious,eager --players 2-3 --games 600",
     "balance": "balance --players 2,3 --games 600 --bots eager,cautious --sensitivity "
@@ -388,7 +389,7 @@ def test_watch_shows_the_games_of_a_run(run, rules):
 def test_watch_shows_the_games_of_a_tournament(run):
     """By their numbers, and by the folder of the run."""
     bots = ["eager", "random", "cautious"]
-    result = pickosim.tournament(bots, "classic", players=2, games=4, seed=6, folder="fight")
+    result = pickosim.tournament(bots, "classic", players=2, games=4, seed=6, out="fight")
     for number, matchup in enumerate(round_robin(bots, 2)[0]):
         scores = dict.fromkeys(matchup, 0)
         for game in (str(lane(number)), str(lane(number) + 1)):
@@ -398,8 +399,8 @@ def test_watch_shows_the_games_of_a_tournament(run):
                 assert run("watch", "--from", "fight", *place, "--json").out == done.out
                 for bot, score in zip(seating, events_of(done.out)[-1]["scores"], strict=True):
                     scores[bot] += score
-        table = result.matchups.filter(result.matchups["table"] == number)
-        means = dict(zip(table["strategy"], table["mean_score"], strict=True))
+        table = result.matchups.filter(result.matchups["matchup"] == number)
+        means = dict(zip(table["bot"], table["mean_score"], strict=True))
         assert means == {bot: total / 4 for bot, total in scores.items()}
 
 
@@ -416,14 +417,14 @@ def test_a_tournament_shows_tables_and_notes_the_rest(tmp_path):
     assert_plain(done.out)
     lines = done.out.splitlines()
     assert lines[0] == "Round robin, 2 players, rules classic, seed 5"
-    assert " ".join(lines[1].split()) == "bot win share 95 % interval worms rank rating games"
+    assert " ".join(lines[1].split()) == "bot win share 95 % interval score rank rating games"
     standings = pickosim.tournament(["eager", "random", "cautious"], games=200, seed=5).standings
     for line, row in zip(lines[2:5], standings.iter_rows(named=True), strict=True):
-        bot, share, interval, worms, rank, rating, games = re.split(r"\s{2,}", line)
-        assert (bot, share) == (row["strategy"], f"{100 * row['win_share']:.2f} %")
+        bot, share, interval, score, rank, rating, games = re.split(r"\s{2,}", line)
+        assert (bot, share) == (row["bot"], f"{100 * row['win_share']:.2f} %")
         assert re.fullmatch(r"\d+\.\d\d to \d+\.\d\d", interval)
         assert rating == f"{row['rating']:.0f} ± {row['rating_error']:.0f}"
-        assert (worms, rank) == (f"{row['mean_score']:.2f}", f"{row['mean_rank']:.3f}")
+        assert (score, rank) == (f"{row['mean_score']:.2f}", f"{row['mean_rank']:.3f}")
         assert games == "400"
     said = (
         r"600 games, 0 unfinished \(ended by the turn limit\); [\d,]+ games/s. Tables in fight.\n"
@@ -520,12 +521,12 @@ MISTAKES = {
     "watch eager zzzzzz": 'no bot named "zzzzzz". The bots are ',
     "watch eager threshold:targt=3": 'no parameter "targt"; did you mean "target"?',
     "watch eager threshold:target=x": 'target must be a whole number, not "x".',
-    "watch eager threshold:target": '"target" is not understood; write NAME:parameter=value',
+    "watch eager threshold:target": '"target" is not valid; write NAME:parameter=value',
     "watch eager missing.py": "missing.py cannot be read: No such file or directory.",
     "watch eager syntax.py": "syntax.py, line 1 does not load: SyntaxError: ",
     "watch eager raises.py": "raises.py, line 1 does not load: ZeroDivisionError: division by zero.",
-    "watch eager none.py": "none.py has no subclass of pickosim.Strategy.",
-    "watch eager two.py": "several strategy classes (A, B); say which, as in two.py:A.",
+    "watch eager none.py": "none.py has no subclass of pickosim.Strategy;",
+    "watch eager two.py": "several strategy classes (A, B); choose one, e.g. two.py:A.",
     "watch eager two.py:C": 'no strategy class "C" (it has A, B',
     "watch eager two.py:A:target=": 'target must be a whole number, not "".',
     "watch eager half.py": "Half lacks the method pick() and stop().",
@@ -536,44 +537,44 @@ MISTAKES = {
     "watch eager random --game -1": "there is no game -1.",
     "watch eager random --game 4611686018427387904": "there is no game 4611686018427387904.",
     "watch eager random --game x": "Invalid value for '--game'",
-    "watch eager random --seed -1": "A seed is a whole number from 0 to 2^64 - 1, not -1.",
+    "watch eager random --seed -1": "The seed must be a whole number from 0 to 2^64 - 1, not -1.",
     "watch eager random --seed 18446744073709551616": "not 18446744073709551616.",
     "watch eager random --seed 1.5": "Invalid value for '--seed'",
-    "watch eager random --sed 1": "No such option: --sed",
+    "watch eager random --sed 1": 'There is no option "--sed"; did you mean "--seed"?',
     "watch eager random --rules": "Option '--rules' requires an argument.",
     "watch eager random --rules clasic": 'no preset is named "clasic"; did you mean "classic"?',
-    "watch eager random --rules missing.toml": "missing.toml: there is no such file.",
+    "watch eager random --rules missing.toml": "missing.toml: the file does not exist.",
     "watch eager random --rules broken.toml": "broken.toml: the file is not valid TOML: ",
     "watch eager random --rules typo.toml": 'unknown option "clam"; did you mean "claim"?',
     "watch eager random --rules bad.toml": "dice must be a whole number from 1 to 12, not 0.",
-    "watch eager random --rules folder": "folder: this is a directory, not a file of rules.",
-    "watch eager random --set claim": "an option is set with option=value, such as claim=any-lower.",
+    "watch eager random --rules folder": "folder: this is a folder, not a rule file.",
+    "watch eager random --set claim": "write option=value, such as claim=any-lower.",
     "watch eager random --set clam=x": 'unknown option "clam"; did you mean "claim"?',
     "watch eager random --set claim=any": 'claim must be "next-lower" or "any-lower", not "any"',
-    "watch eager random --set tiles={}": "there are no tiles, so there is nothing to play for.",
-    "watch eager random --set specialists.apple={seat=2}": "at a table of 2 the seats are 0 to 1.",
-    "watch eager random --why --json": "--why is told in words",
-    "tournament eager": "A table of 2 needs 2 bots, and only 1 is entered;",
-    "tournament eager random --players 8": "Invalid value for '--players'",
-    "tournament eager random --players 1": "Invalid value for '--players'",
-    "tournament eager random --games 0": 'Games are given as a number like 20000, 250k or 1M, not "0".',
-    "tournament eager random --workers 0": "Invalid value for '--workers'",
-    "tournament eager random --seed -1": "A seed is a whole number",
-    "tournament eager random --precision 5": "A precision is a share like 0.2% or 0.002",
+    "watch eager random --set tiles={}": "there are no tiles; at least one is needed.",
+    "watch eager random --set specialists.apple={seat=2}": "with 2 players the seats are 0 to 1.",
+    "watch eager random --why --json": "--why is printed as text",
+    "tournament eager": "A game of 2 needs 2 bots, and only 1 is entered;",
+    "tournament eager random --players 8": "2 to 7 players can play, not 8.",
+    "tournament eager random --players 1": "2 to 7 players can play, not 1.",
+    "tournament eager random --games 0": 'Write games as a whole number above 0, e.g. 20000, 250k or 1M, not "0".',
+    "tournament eager random --workers 0": "Workers are a whole number from 1 on, not 0.",
+    "tournament eager random --seed -1": "The seed must be a whole number",
+    "tournament eager random --precision 5": "A precision must be above 0 and below 1, e.g. 0.2% or 0.002",
     "tournament eager random --sprt 1%,0": "the lower one first",
-    "tournament eager random thief --sprt 0,1%": "between two bots at a table of two, not between 3",
+    "tournament eager random thief --sprt 0,1%": "between two bots in games of two, not between 3",
     "tournament eager random --sprt 0,1% --precision 1%": "by --sprt or by --precision, not by both",
     "tournament eager random --focus egaer": 'not entered; did you mean "eager"?',
-    "tournament eager random --table --players 2": "no other number of players",
-    "tournament eager threshold:target=30..21": 'The range "30..21" does not ascend',
+    "tournament eager random --together --players 2": "no other number of players",
+    "tournament eager threshold:target=30..21": 'The range "30..21" must go from a smaller to a larger number',
     "tournament eager random --export xls": 'exported to csv, json, md, not to "xls"',
-    "tournament eager random --format xml": 'printed as table, json or csv, not as "xml"',
+    "tournament eager random --csv --json": "printed as JSON or as CSV, not both",
     "tournament eager random --backend dask": "needs the address of a cluster",
-    "tournament eager random --backend cloud": 'A backend is joblib or dask, not "cloud".',
+    "tournament eager random --backend cloud": "backend cannot be 'cloud'; e.g. backend = 'dask'",
     "tournament eager random --out bad.toml": "bad.toml is a file; choose a folder with --out.",
-    "resume nowhere": "nowhere is no run folder",
-    "watch --from nowhere": "nowhere is no run folder",
-    "watch --from nowhere --seed 4": "--seed goes not with --from: the run knows its own.",
+    "resume nowhere": "nowhere is not a run folder",
+    "watch --from nowhere": "nowhere is not a run folder",
+    "watch --from nowhere --seed 4": "--seed goes not with --from: the run has its own.",
     "watch --from nowhere --set dice=7": "--set goes not with --from",
     "watch eager random --rotation 1": "--rotation goes only with --from.",
     "tournament eager random --games 1,5k": '250k or 1M, not "1,5k"',
@@ -585,7 +586,7 @@ MISTAKES = {
     "tournament eager random --rules nowhere": 'no preset is named "nowhere"; the presets are ',
     "rules show": "Missing argument 'RULES'. See `pickosim rules show --help`.",
     "rules show clasic": 'did you mean "classic"?',
-    "rules show classic --set x": "an option is set with option=value",
+    "rules show classic --set x": "write option=value",
     "rules diff classic": "Missing argument 'OTHERS'.",
     "rules dif classic short": "No such command 'dif'. Did you mean 'diff'?",
     "rules classic": "No such command 'classic'. See `pickosim rules --help`.",
@@ -593,7 +594,7 @@ MISTAKES = {
     "bench --seconds inf": "Invalid value for '--seconds'",
     "bench fast": "Got unexpected extra argument",
     "wach": "No such command 'wach'. Did you mean 'watch'?",
-    "--nope": "No such option: --nope",
+    "--nope": 'There is no option "--nope".',
 }
 
 
@@ -616,7 +617,7 @@ def test_a_bot_that_errs_is_told_after_the_game_so_far(run, tmp_path):
     assert done.code == 2
     assert "Turn 2: wrong.py:target=5 (seat 1)" in done.out
     assert done.err.count("\n") == 1
-    assert "pick() answered 7; legal: " in done.err
+    assert "pick() returned 7; legal: " in done.err
     assert "To see that game: pickosim watch eager wrong.py:target=5 " in done.err
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from io import StringIO
 from math import ceil
@@ -16,25 +17,28 @@ from scipy.stats import binom, false_discovery_control, norm
 
 import pickosim
 from pickosim import cli
-from pickosim.api import plan_compare
-from pickosim.bots.entrants import listed_bots
+from pickosim.bots.entrants import split_bot_list
 from pickosim.errors import PickosimError
 from pickosim.games.batch import play_games
-from pickosim.games.match import seat
-from pickosim.reports.compare_words import compare_words
+from pickosim.games.match import make_match
+from pickosim.reports.compare_text import compare_text
 from pickosim.reports.intervals import drawn
-from pickosim.rules import load_rules
+from pickosim.rule_files import load_rules
+from pickosim.runs.progress import Progress
 from pickosim.runs.results import Results
-from pickosim.runs.run import Progress, RunStoppedError
-from pickosim.studies.compare import Compare, seatings
-from pickosim.studies.compare_findings import findings
-from pickosim.studies.compare_tables import (
-    MEASURES,
-    SCHEMAS,
-    _apart_interval,
-    length_counts,
+from pickosim.runs.run import RunStoppedError
+from pickosim.stats.quantiles import (
+    grouped_counts,
+    quantile_difference_interval,
     quantile_interval,
 )
+from pickosim.studies.compare import Compare, plan
+from pickosim.studies.compare_findings import findings
+from pickosim.studies.compare_options import CompareOptions
+from pickosim.studies.compare_results import FRAMES
+from pickosim.studies.compare_sums import seatings
+from pickosim.studies.measures import MEASURES
+from pickosim.studies.options import make_options
 from pickosim.studies.schedule import lane, rotations
 from pickosim.studies.sentences import listed, plus_minus
 
@@ -45,11 +49,19 @@ GAMES, SEED = 120, 5
 PERCENTILES = [measure for measure in MEASURES if "_p" in measure]
 
 
+def compare(*args, **options) -> Results:
+    """A comparison, played in this process unless the options say otherwise."""
+    return pickosim.compare(*args, **{"workers": 1, **options})
+
+
+def plan_compare(*args, **kwargs) -> Compare:
+    """The comparison that these options ask for, with the checks that Python and the command line make."""
+    return plan(make_options(CompareOptions, *args, **kwargs))
+
+
 @pytest.fixture(scope="module")
 def compared() -> Results:
-    return pickosim.compare(
-        VARIANTS, BOTS, SIZES, GAMES, SEED, sets=["turn_limit=90"], reference="french"
-    )
+    return compare(VARIANTS, BOTS, SIZES, GAMES, SEED, set=["turn_limit=90"], reference="french")
 
 
 def rows_of(results: Results, **where) -> list[dict]:
@@ -65,13 +77,13 @@ def row_of(results: Results, players: int, variant: str, measure: str) -> dict:
 
 
 class Games:
-    """All games of a variant at a table size, block by block, as `pickosim.play` tells them."""
+    """All games of a variant with a number of players, block by block, as `pickosim.play` returns them."""
 
     def __init__(self, variant: str, players: int) -> None:
         self.rules = load_rules(variant, ["turn_limit=90"])
         self.players = players
-        table = (BOTS * players)[:players]
-        turned = [table[k:] + table[:k] for k in range(players)]
+        matchup = (BOTS * players)[:players]
+        turned = [matchup[k:] + matchup[:k] for k in range(players)]
         self.rotations = [one for k, one in enumerate(turned) if one not in turned[:k]]
         self.blocks = ceil(GAMES / len(self.rotations))
         first = lane(SIZES.index(players))
@@ -83,8 +95,8 @@ class Games:
         self.leads = np.concatenate(
             [
                 play_games(
-                    seat(bots, self.rules, SEED), first, self.blocks, follow_lead=True
-                ).lead_changes
+                    make_match(bots, self.rules, SEED), first, self.blocks, follow_lead=True
+                ).counter("lead_changes")
                 for bots in self.rotations
             ]
         )
@@ -94,7 +106,7 @@ class Games:
         scores = np.sort(self.seats["score"].to_numpy().reshape(-1, self.players), axis=1)
         tiles = self.seats["tiles"].to_numpy().reshape(-1, self.players).sum(axis=1)
         wins = self.seats["win_share"].to_numpy().reshape(-1, self.players)
-        eager = (self.seats["strategy"] == "eager").to_numpy().reshape(-1, self.players)
+        eager = (self.seats["bot"] == "eager").to_numpy().reshape(-1, self.players)
         numbers = {
             "tiles_left_out": len(self.rules.tiles) - tiles,
             "margin": scores[:, -1] - scores[:, -2],
@@ -196,7 +208,14 @@ def test_seats_and_lengths_are_those_of_the_games(compared, games):
 
 
 def test_tables_have_their_columns_and_all_rows(compared):
-    assert {name: dict(table.schema) for name, table in compared.tables.items()} == SCHEMAS
+    schemas = {name: frame.schema for name, frame in FRAMES.items()}
+    assert {name: dict(frame.schema) for name, frame in compared.frames.items()} == schemas
+    interval = ("", "_low", "_high")
+    assert list(compared.measures.columns) == [
+        *("players", "variant", "measure", "games"),
+        *(f"{name}{end}" for name in ("value", "difference") for end in interval),
+        *("p_value", "p_adjusted"),
+    ]
     assert len(compared.measures) == len(SIZES) * len(VARIANTS) * len(MEASURES)
     assert compared.variants["variant"].to_list() == VARIANTS
     assert compared.variants["differs"].to_list()[:2] == [
@@ -208,7 +227,7 @@ def test_tables_have_their_columns_and_all_rows(compared):
         assert json.loads(text) == load_rules(variant, ["turn_limit=90"]).as_dict()
 
 
-def test_unfinished_games_are_counted_and_told_of(compared):
+def test_unfinished_games_are_counted_and_reported(compared):
     rows = rows_of(compared, measure="unfinished")
     unfinished = sum(round(row["value"] * row["games"]) for row in rows)
     assert compared.unfinished == unfinished > 0
@@ -227,7 +246,7 @@ def test_the_stronger_bot_is_the_one_that_wins_more_in_the_reference(compared):
 
 def test_variants_that_are_the_same_differ_by_nothing():
     rules = load_rules("classic")
-    same = pickosim.compare(["classic", "classic", rules], BOTS, 3, 300, sets=["dice=8"])
+    same = compare(["classic", "classic", rules], BOTS, 3, 300, set=["dice=8"])
     assert same.variants["variant"].to_list() == ["classic", "classic#2", "classic#3"]
     assert same.variants["differs"].to_list() == ["", "", ""]
     others = same.measures.filter(pl.col("variant") != "classic")
@@ -238,7 +257,7 @@ def test_variants_that_are_the_same_differ_by_nothing():
     tested = others.filter(~pl.col("measure").is_in(PERCENTILES))
     assert set(tested["p_value"]) == set(tested["p_adjusted"]) == {1.0}
     assert same.manifest["result"]["headline"].startswith(
-        "No difference beyond chance between classic and classic#2 and classic#3 in turns a game"
+        "No difference beyond chance between classic and classic#2 and classic#3 in turns per game"
     )
 
 
@@ -246,7 +265,7 @@ def test_fewer_tiles_and_the_short_rules_shorten_the_game():
     few = load_rules("classic").with_options(
         {"name": "few", "tiles": {"21": 1, "22": 1, "25": 2, "29": 3, "33": 4}}
     )
-    results = pickosim.compare(["classic", "short", few], BOTS, "2,4", 1000)
+    results = compare(["classic", "short", few], BOTS, "2,4", 1000)
     for size in (2, 4):
         for variant in ("short", "few"):
             row = row_of(results, size, variant, "turns")
@@ -256,12 +275,13 @@ def test_fewer_tiles_and_the_short_rules_shorten_the_game():
             row_of(results, size, "few", "turns")["value"]
             < row_of(results, size, "short", "turns")["value"]
         )
-    assert "shorter in short" in results.manifest["result"]["headline"]
+    assert re.search(r"games are [\d.]+ to [\d.]+ % shorter .* in short", results.headline)
+    assert "longer" not in results.headline
 
 
 def test_pairing_by_dice_narrows_the_difference():
     """Two variants that mostly play alike differ by far less than their own intervals are wide."""
-    results = pickosim.compare(["classic", "short"], ["eager"], 2, 2000)
+    results = compare(["classic", "short"], ["eager"], 2, 2000)
     row = row_of(results, 2, "short", "turns")
     base = row_of(results, 2, "classic", "turns")
     unpaired = np.hypot(row["value_high"] - row["value"], base["value_high"] - base["value"])
@@ -270,7 +290,7 @@ def test_pairing_by_dice_narrows_the_difference():
 
 def test_a_share_that_never_differed_is_not_called_certain():
     """Different rules, and no block with another first place: the bound of so many blocks."""
-    results = pickosim.compare(["classic", "manual"], ["eager"], 2, 400, sets=["turn_limit=3"])
+    results = compare(["classic", "manual"], ["eager"], 2, 400, set=["turn_limit=3"])
     row = row_of(results, 2, "manual", "unfinished")
     bound = 1 - 0.025 ** (1 / 400)
     assert (row["value"], row["difference"], row["p_value"]) == (1.0, 0.0, 1.0)
@@ -286,8 +306,8 @@ def test_the_difference_of_two_quantiles_is_paired_and_covers_the_truth():
         common = rng.gamma(9, 10, 3200)
         own = (common + rng.normal(6.5, 3, 3200)).clip(0).astype(np.uint32)
         base = common.astype(np.uint32)
-        counts = [length_counts([of], 0) for of in (own, base)]
-        low, high = _apart_interval(*counts, 0.5, 3200)
+        counts = [grouped_counts([of], 0) for of in (own, base)]
+        low, high = quantile_difference_interval(*counts, 0.5, 3200)
         covered += low <= 6.5 <= high
         width += high - low
         sides = [quantile_interval(np.bincount(of), 0.5, 3200) for of in (own, base)]
@@ -297,19 +317,83 @@ def test_the_difference_of_two_quantiles_is_paired_and_covers_the_truth():
 
 
 def test_the_headline_answers_what_is_asked():
-    found = pickosim.compare(["classic", "french"], ["eager"], "2,3", 4000, about="first_seat")
+    found = compare(["classic", "french"], ["eager"], "2,3", 4000, about="first_seat")
     result = found.manifest["result"]
     headline, first = result["headline"], result["sentences"][0]
-    assert headline.startswith("Compared with an even share, the first seat wins (points) +")
+    assert headline.startswith("Compared with an even share, the first seat wins (points): +")
     for variant in ("classic", "french"):
         row = row_of(found, 2, variant, "first_seat")
         assert f"{100 * row['value']:+.1f} ± " in headline
         assert f"players in {variant}" in headline
     assert "beyond chance" in headline
-    # What is asked about differs by no more than chance here: the first sentence tells what does differ.
-    assert first.startswith("Against classic, games are 12.3 to 17.9 % shorter in french")
+    # What is asked about differs by no more than chance here: the first sentence says what does differ.
+    assert first.startswith("Compared with classic, games are 12.3 to 17.9 % shorter")
+    assert first.endswith(" in french (depending on the number of players).")
     with pytest.raises(PickosimError, match=r'A headline is about turns, .*did you mean "margin"'):
-        pickosim.compare(["classic", "french"], ["eager"], about="margn")
+        compare(["classic", "french"], ["eager"], about="margn")
+
+
+@pytest.mark.parametrize(
+    ("about", "beginning", "scale"),
+    [
+        ("turns", "Games take (turns): ", 1),
+        ("first_seat", "Compared with an even share, the first seat wins (points): ", 100),
+        ("skill", "`eager` wins (of its fair share): ", 1),
+        ("margin", "The winner leads by (worms): ", 1),
+        ("lead_changes", "The lead changes (times per game): ", 1),
+        ("ties", "Games with a shared first place are (% of all): ", 100),
+    ],
+)
+def test_a_headline_has_the_values_of_the_measure_it_is_about(compared, about, beginning, scale):
+    stronger = dict.fromkeys(SIZES, "eager")
+    headline, _ = findings(compared.measures, "french", stronger, about)
+    assert headline.startswith(beginning)
+    parts = headline.removeprefix(beginning).removesuffix(".").split("; ")
+    for variant, part in zip(VARIANTS, parts[: len(VARIANTS)], strict=True):
+        sizes = []
+        for size in SIZES:
+            row = row_of(compared, size, variant, about)
+            half = scale * (row["value_high"] - row["value_low"]) / 2
+            sign = "+" if about == "first_seat" else ""
+            sizes.append(f"{plus_minus(scale * row['value'], half, sign)} with {size}")
+        assert part == f"{listed(sizes)} players in {variant}"
+    assert len(parts) == len(VARIANTS) + (about == "first_seat")
+
+
+def test_differences_in_both_directions_are_worded_apart(compared):
+    """With one number of players games are longer, with another shorter, with a third there is no telling."""
+    signs = {2: 1.0, 3: -1.0, 4: 1.0}
+    sign = pl.col("players").replace_strict(signs)
+    largest = pl.col("difference").abs()
+    measures = compared.measures.filter(~pl.col("measure").is_in(PERCENTILES)).with_columns(
+        p_adjusted=pl.when(pl.col("players") < 4).then(pl.lit(0.01)).otherwise(pl.lit(1.0)),
+        difference=sign * largest,
+        value=pl.lit(100.0) + sign * largest,
+    )
+    headline, sentences = findings(measures, "french", dict.fromkeys(SIZES, "eager"))
+    turns = {
+        size: measures.row(
+            by_predicate=(pl.col("players") == size)
+            & (pl.col("variant") == "classic")
+            & (pl.col("measure") == "turns"),
+            named=True,
+        )
+        for size in SIZES
+    }
+    amounts = {
+        size: plus_minus(
+            abs(row["difference"]), (row["difference_high"] - row["difference_low"]) / 2
+        )
+        for size, row in turns.items()
+    }
+    assert sentences[0] == (
+        f"classic against french, beyond chance: games take {amounts[2]} (with 2 players) more turns; "
+        f"games take {amounts[3]} (with 3 players) fewer turns; "
+        f"not beyond chance: +{amounts[4]} with 4 players."
+    )
+    more, less = abs(turns[2]["difference"]), abs(turns[3]["difference"])
+    assert f"games are {more:.1f} % longer or {less:.1f} % shorter in classic" in headline
+    assert headline.endswith(" (depending on the number of players).")
 
 
 def test_a_quantile_lies_in_its_interval_as_often_as_said():
@@ -333,7 +417,7 @@ def test_only_rotations_that_differ_are_played():
 
 
 def test_with_one_bot_there_is_no_word_on_skill():
-    results = pickosim.compare(["classic", "short"], ["eager"], "2-3", 100)
+    results = compare(["classic", "short"], ["eager"], "2-3", 100)
     assert "skill" not in set(results.measures["measure"])
     assert set(results.measures["games"]) == {100}
     assert results.manifest["result"]["stronger"] == {}
@@ -342,7 +426,7 @@ def test_with_one_bot_there_is_no_word_on_skill():
 
 def test_the_seats_are_filled_over_and_over():
     study = plan_compare(["classic", "short"], ["eager", "random", "eager"], "2-5")
-    assert study.tables_played == [
+    assert list(study.matchups) == [
         ("eager", "random"),
         ("eager", "random", "eager"),
         ("eager", "random", "eager", "eager"),
@@ -352,36 +436,38 @@ def test_the_seats_are_filled_over_and_over():
 
 
 def test_games_are_rounded_up_to_blocks_and_said_so():
-    results = pickosim.compare(["classic", "short"], ["eager", "random", "thief"], "2-3", 100)
+    results = compare(["classic", "short"], ["eager", "random", "thief"], "2-3", 100)
     assert set(results.measures.filter(players=2)["games"]) == {100}
     assert set(results.measures.filter(players=3)["games"]) == {102}
     assert (
-        "100 games a variant are no whole number of blocks everywhere: rounded up to 102 with 3 players."
+        "100 games per variant are not a whole number of blocks everywhere: rounded up to 102 with 3 players."
         in results.remarks
     )
-    assert "At a table of 2 only eager and random sit." in results.remarks
+    assert "In games of 2, only `eager` and `random` play." in results.remarks
     assert any(remark.startswith("With only 34 blocks") for remark in results.remarks)
 
 
-def test_bots_in_a_list():
-    assert listed_bots("expected,eager") == ["expected", "eager"]
-    assert listed_bots("threshold:target=25, eager") == ["threshold:target=25", "eager"]
-    assert listed_bots("a.py:Mine:x=1,y=2,eager") == ["a.py:Mine:x=1,y=2", "eager"]
+def test_bots_in_a_text_are_separated_by_commas():
+    rules = ["classic", "short"]
+    assert plan_compare(rules, "eager, random") == plan_compare(rules, ["eager", "random"])
+    assert split_bot_list("expected,eager") == ["expected", "eager"]
+    assert split_bot_list("threshold:target=25, eager") == ["threshold:target=25", "eager"]
+    assert split_bot_list("a.py:Mine:x=1,y=2,eager") == ["a.py:Mine:x=1,y=2", "eager"]
 
 
 # ----------------------------------------------------------------------------------------- as a run
 
 
 def same_tables(a: Results, b: Results) -> None:
-    assert a.tables.keys() == b.tables.keys()
-    for name in a.tables:
-        assert_frame_equal(a.tables[name], b.tables[name], check_exact=True)
+    assert a.frames.keys() == b.frames.keys()
+    for name in a.frames:
+        assert_frame_equal(a.frames[name], b.frames[name], check_exact=True)
 
 
 @pytest.mark.parametrize("options", [{"chunk": 25}, {"chunk": 40, "workers": 2}])
 def test_chunks_and_workers_change_nothing(compared, options):
-    again = pickosim.compare(
-        VARIANTS, BOTS, SIZES, GAMES, SEED, sets=["turn_limit=90"], reference="french", **options
+    again = compare(
+        VARIANTS, BOTS, SIZES, GAMES, SEED, set=["turn_limit=90"], reference="french", **options
     )
     same_tables(again, compared)
     assert again.manifest["result"] == compared.manifest["result"]
@@ -391,27 +477,27 @@ def test_a_plan_survives_json(tmp_path):
     path = tmp_path / "nine.toml"
     path.write_text("dice = 9\n")
     study = plan_compare(
-        ["extrawurm", str(path)], ["eager", "random", "eager"], "2,4", 500, 3, sweeps=["dice=7,8"]
+        ["extrawurm", str(path)], ["eager", "random", "eager"], "2,4", 500, 3, sweep=["dice=7,8"]
     )
     assert Compare.from_plan(json.loads(json.dumps(study.plan))) == study
     assert replace(study, seed=4).plan != study.plan
 
 
 def test_an_interrupted_run_ends_as_if_nothing_had_happened(compared, tmp_path):
-    def stop(games, sums):
+    def stop(games, status):
         raise KeyboardInterrupt
 
     with pytest.raises(RunStoppedError, match="pickosim resume"):
-        pickosim.compare(
+        compare(
             VARIANTS,
             BOTS,
             SIZES,
             GAMES,
             SEED,
-            sets=["turn_limit=90"],
+            set=["turn_limit=90"],
             reference="french",
             chunk=50,
-            folder=tmp_path / "run",
+            out=tmp_path / "run",
             progress=Progress(played=stop),
         )
     resumed = pickosim.resume(tmp_path / "run")
@@ -420,16 +506,14 @@ def test_an_interrupted_run_ends_as_if_nothing_had_happened(compared, tmp_path):
     assert result["sentences"] == compared.manifest["result"]["sentences"]
 
 
-def test_a_run_whose_rules_have_changed_is_not_gone_on_with(tmp_path):
-    def stop(games, sums):
+def test_a_run_whose_rules_have_changed_is_not_resumed(tmp_path):
+    def stop(games, status):
         raise KeyboardInterrupt
 
     path = tmp_path / "mine.toml"
     path.write_text("dice = 9\n")
     with pytest.raises(RunStoppedError):
-        pickosim.compare(
-            ["classic", path], ["eager"], folder=tmp_path / "run", progress=Progress(played=stop)
-        )
+        compare(["classic", path], ["eager"], out=tmp_path / "run", progress=Progress(played=stop))
     path.write_text("dice = 7\n")
     with pytest.raises(
         PickosimError, match="have changed since the run began: dice was 9 and is 7"
@@ -440,24 +524,25 @@ def test_a_run_whose_rules_have_changed_is_not_gone_on_with(tmp_path):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"variants": ["classic"]}, "A comparison needs two variants at least"),
+        ({"rules": ["classic"]}, "A comparison needs two variants at least"),
         ({"reference": "french"}, 'No variant is named "french"; the variants are classic, short.'),
-        ({"bots": []}, "Somebody must play"),
-        ({"bots": "eager"}, 'Bots are given as a list, as in ["eager"].'),
+        ({"bots": []}, "Name at least one bot to play."),
+        ({"bots": 3}, "bots cannot be 3; e.g. bots = ['expected', 'eager']."),
+        ({"rules": "classic"}, "rules cannot be 'classic'; e.g. rules = ['classic', 'short']."),
         ({"bots": ["eger"]}, 'There is no bot named "eger"; did you mean "eager"?'),
         ({"players": "1-2"}, "2 to 7 players can play, not 1."),
-        ({"players": "many"}, 'Players are given like 4, 2-5 or 2,4,7, not "many".'),
+        ({"players": "many"}, 'Players: write e.g. 4, 2-5 or 2,4,7, not "many".'),
         (
-            {"variants": ["classic", "extrawurm"], "sweeps": ["specialists.apple={seat = 3}"]},
+            {"rules": ["classic", "extrawurm"], "sweep": ["specialists.apple={seat = 3}"]},
             "classic specialists.apple={seat = 3}: specialists.apple starts with seat 3",
         ),
-        ({"games": "few"}, "Games are given as a number"),
-        ({"seed": -1}, "A seed is a whole number"),
+        ({"games": "few"}, "Write games as a whole number"),
+        ({"seed": -1}, "The seed must be a whole number"),
     ],
 )
 def test_mistakes(given, said):
     with pytest.raises(PickosimError) as caught:
-        plan_compare(**{"variants": ["classic", "short"], "players": 2, **given})
+        plan_compare(**{"rules": ["classic", "short"], "players": 2, **given})
     assert said in str(caught.value)
 
 
@@ -466,47 +551,51 @@ def test_mistakes(given, said):
 
 def test_sentences_say_what_changed_by_how_much_and_whether_beyond_chance(compared):
     result = compared.manifest["result"]
-    assert result["headline"].startswith("Against french, games are ")
+    assert result["headline"].startswith("Compared with french, games are ")
     turns = row_of(compared, 3, "extrawurm", "turns")
     half = (turns["difference_high"] - turns["difference_low"]) / 2
     (sentence,) = [
         said
         for said in result["sentences"]
-        if said.startswith("extrawurm against french, beyond chance: a game takes ")
+        if said.startswith("extrawurm against french, beyond chance: games take ")
     ]
-    assert f"{plus_minus(turns['difference'], half)} more with 3" in sentence
+    assert f"{plus_minus(turns['difference'], half)} (with 3 players)" in sentence
+    assert sentence.endswith(" more turns.")
+    assert "fewer" not in sentence
     for variant in ("classic", "extrawurm"):
-        told = [said for said in result["sentences"] if said.startswith(f"{variant} against")]
-        assert 2 <= len(told) <= 7
+        sentences = [said for said in result["sentences"] if said.startswith(f"{variant} against")]
+        assert 2 <= len(sentences) <= 7
     assert any("comparisons of this run" in remark for remark in result["remarks"])
 
 
-def test_every_told_measure_is_told_once_a_variant(compared):
+def test_every_worded_measure_has_one_sentence_per_variant(compared):
     """Either by how much it differs, or that it does not beyond chance."""
     for variant in ("classic", "extrawurm"):
-        told = [s for s in compared.manifest["result"]["sentences"] if s.startswith(variant)]
+        sentences = [s for s in compared.manifest["result"]["sentences"] if s.startswith(variant)]
         for beyond, alike, measure in (
-            ("a game takes", "turns a game", "turns"),
-            ("the first seat wins", "what the first seat wins", "first_seat"),
-            ("eager wins", "what eager wins", "skill"),
-            ("the winner leads", "the winner's margin", "margin"),
+            ("games take", "turns per game (", "turns"),
+            ("the first seat wins", "the first seat's win share (", "first_seat"),
+            ("`eager` wins", "what `eager` wins (", "skill"),
+            ("the winner's margin is", "the winner's margin (", "margin"),
             ("the lead changes", "lead changes (", "lead_changes"),
             ("ties are", "ties (", "ties"),
         ):
             rows = rows_of(compared, variant=variant, measure=measure)
             differs = any(row["p_adjusted"] < 0.05 for row in rows)
-            assert any(f"beyond chance: {beyond}" in said for said in told) == differs
-            assert any(alike in said for said in told if "no difference" in said) != differs
+            assert sum(f", beyond chance: {beyond}" in said for said in sentences) == differs
+            assert sum(alike in said for said in sentences if "no difference" in said) == (
+                not differs
+            )
 
 
-def test_many_variants_get_a_sentence_a_measure():
-    results = pickosim.compare(
-        ["classic"], BOTS, "2-3", 60, sweeps=["dice=6..10", "claim=next-lower,any-lower"]
+def test_many_variants_get_one_sentence_per_measure():
+    results = compare(
+        ["classic"], BOTS, "2-3", 60, sweep=["dice=6..10", "claim=next-lower,any-lower"]
     )
     sentences = results.manifest["result"]["sentences"]
     assert len(results.variants) == 10
     assert len(sentences) == 6
-    assert "of 9 variants differ from the reference beyond chance in turns a game" in sentences[0]
+    assert "of 9 variants differ from the reference beyond chance in turns per game" in sentences[0]
 
 
 @pytest.mark.parametrize(
@@ -545,18 +634,18 @@ def test_no_difference_is_bounded_by_what_the_intervals_allow(compared):
     assert headline.startswith("No difference beyond chance between french and classic and extra")
     bounds = measures.filter(variant="classic").select("difference_low", "difference_high")
     reach = np.abs(bounds.drop_nulls().to_numpy()).max()
-    said = float(sentences[0].split("turns a game (within ± ")[1].split(" turns)")[0])
+    said = float(sentences[0].split("turns per game (within ± ")[1].split(" turns)")[0])
     assert reach <= said < 1.11 * reach
 
 
 def test_a_single_block_tells_nothing_of_differences():
-    results = pickosim.compare(["classic", "short"], BOTS, 2, 1)
+    results = compare(["classic", "short"], BOTS, 2, 1)
     row = row_of(results, 2, "short", "turns")
     assert (row["games"], row["p_value"]) == (2, 1.0)
     assert row["difference_high"] == float("inf")
     console = Console(width=80, file=StringIO())
-    console.print(*compare_words(results), sep="\n")
-    assert "turns a game (so few games tell nothing)" in " ".join(console.file.getvalue().split())
+    console.print(*compare_text(results), sep="\n")
+    assert "turns per game (unknown with so few games)" in " ".join(console.file.getvalue().split())
 
 
 def test_an_interval_as_text():
@@ -569,17 +658,17 @@ def test_an_interval_as_text():
 @pytest.mark.parametrize("width", [80, 120, 400])
 def test_words_fit_the_terminal(compared, width):
     console = Console(width=width, file=StringIO(), highlight=False, markup=False)
-    console.print(*compare_words(compared), sep="\n")
-    told = console.file.getvalue()
-    lines = told.split("\n")
+    console.print(*compare_text(compared), sep="\n")
+    printed = console.file.getvalue()
+    lines = printed.split("\n")
     assert max(map(len, lines)) <= width
     assert [line for line in lines if "percentiles 5, 50, 95" in line]
     for number in ("turns", "steals", "margin", "first_seat"):
         for row in rows_of(compared, measure=number):
             scale = 100 if number == "first_seat" else 1
             value, low, high = (scale * row[k] for k in ("value", "value_low", "value_high"))
-            assert plus_minus(value, (high - low) / 2) in told
-    assert all(f"{size} players, 120 games a variant" in told for size in SIZES)
+            assert plus_minus(value, (high - low) / 2) in printed
+    assert all(f"{size} players, 120 games per variant" in printed for size in SIZES)
 
 
 def test_the_command(capsys, monkeypatch, tmp_path):
@@ -590,18 +679,18 @@ def test_the_command(capsys, monkeypatch, tmp_path):
     assert cli.run(arguments) == 0
     out, err = capsys.readouterr()
     assert "classic dice=7  dice: 8 -> 7" in out
-    assert "2 players, 100 games a variant" in out
+    assert "2 players, 100 games per variant" in out
     assert "404 games, 0 unfinished" in err
-    for name in SCHEMAS:
+    for name in FRAMES:
         for kind in ("parquet", "csv", "json", "md"):
             assert (tmp_path / "run" / f"{name}.{kind}").exists()
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
     assert manifest["command"].startswith(f"pickosim {command} --reference 'classic dice=8'")
-    assert cli.run(["resume", "run", "--format", "json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["manifest"]["result"]["headline"] in out
-    assert {row["variant"] for row in told["measures"]} == {"classic dice=7", "classic dice=8"}
-    assert cli.run(["resume", "run", "--format", "csv"]) == 0
+    assert cli.run(["resume", "run", "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["manifest"]["result"]["headline"] in out
+    assert {row["variant"] for row in printed["measures"]} == {"classic dice=7", "classic dice=8"}
+    assert cli.run(["resume", "run", "--csv"]) == 0
     assert capsys.readouterr().out == (tmp_path / "run" / "measures.csv").read_text()
 
 

@@ -1,4 +1,4 @@
-"""Every built-in bot keeps to what every bot must, and whoever does not is found out."""
+"""Every built-in bot fulfils the strategy contract, and every violation is found."""
 
 from __future__ import annotations
 
@@ -32,20 +32,21 @@ from pickosim.games.check import (
     check_bot,
     legal_seatings,
 )
-from pickosim.rules import PRESETS, WORM
+from pickosim.rule_files import PRESETS
+from pickosim.rules import WORM
 
-QUICK = Effort(players=(2, 7), table_games=2, games=25, alone=2, turn_limit=60, seconds=0.01)
+QUICK = Effort(players=(2, 7), legal_games=2, games=25, single_games=2, turn_limit=60, seconds=0.01)
 
 
 @pytest.fixture(scope="module")
-def elsewhere():
-    """Another process, the same for all tests of a module: it takes its time to start."""
+def executor():
+    """One other process for all tests of a module, since it is slow to start."""
     with another_process() as pool:
         yield pool
 
 
-def findings(bot: str | Strategy, elsewhere: Executor) -> dict[str, Finding]:
-    return {finding.point: finding for finding in check_bot(bot, QUICK, elsewhere)}
+def findings(bot: str | Strategy, executor: Executor) -> dict[str, Finding]:
+    return {finding.point: finding for finding in check_bot(bot, QUICK, executor)}
 
 
 def wrong(found: dict[str, Finding]) -> list[str]:
@@ -53,34 +54,34 @@ def wrong(found: dict[str, Finding]) -> list[str]:
 
 
 @pytest.mark.parametrize("name", built_in_bots())
-def test_built_in_bots_conform(name, elsewhere):
-    assert [str(f) for f in check_bot(name, QUICK, elsewhere) if not f.ok] == []
+def test_built_in_bots_fulfil_the_contract(name, executor):
+    assert [str(f) for f in check_bot(name, QUICK, executor) if not f.ok] == []
 
 
-def test_parameters_are_tried_as_given(elsewhere):
-    found = findings("threshold:target=30", elsewhere)
+def test_a_bot_is_checked_with_its_parameters(executor):
+    found = findings("threshold:target=30", executor)
     assert wrong(found) == []
-    assert Trial("threshold:target=30", QUICK).made().target == 30
+    assert Trial("threshold:target=30", QUICK).new_bot().target == 30
 
 
 # ----------------------------------------------------------------------------------- what is played
 
 
-def test_legality_is_tried_on_every_preset_with_2_to_7_players_against_both():
-    tables = [(seating.rules.name, seating.own) for seating in legal_seatings(Effort())]
-    assert len(tables) == len(set(tables)) == len(PRESETS) * 6 * 2
-    assert {name for name, _ in tables} == set(PRESETS)
-    assert {len(own) for _, own in tables} == {2, 3, 4, 5, 6, 7}
-    assert sum(all(own) for _, own in tables) == len(tables) / 2
-    assert all(any(own) for _, own in tables)
+def test_legal_moves_are_checked_with_every_preset_and_2_to_7_players():
+    matches = [(seating.rules.name, seating.own) for seating in legal_seatings(Effort())]
+    assert len(matches) == len(set(matches)) == len(PRESETS) * 6 * 2
+    assert {name for name, _ in matches} == set(PRESETS)
+    assert {len(own) for _, own in matches} == {2, 3, 4, 5, 6, 7}
+    assert sum(all(own) for _, own in matches) == len(matches) / 2
+    assert all(any(own) for _, own in matches)
 
 
 def test_the_matches_that_are_compared_ask_every_question():
     asked = set()
     trial = Trial("random", Effort())
     for seating in trial.seatings:
-        match = trial.match(seating, trial.made())
-        Batch(match, 0, QUICK.games, overhear=lambda turn: asked.add(turn.question)).play()
+        match = trial.match(seating, trial.new_bot())
+        Batch(match, 0, QUICK.games, on_answer=lambda turn: asked.add(turn.question)).play()
     assert asked == set(METHODS)
 
 
@@ -88,7 +89,7 @@ def test_the_matches_that_are_compared_ask_every_question():
 
 
 class Sound(Strategy):
-    """Nothing is wrong with it; the broken ones differ in one thing each."""
+    """A correct bot; each broken bot differs from it in one thing."""
 
     def pick(self, turn: Turn) -> Any:
         return turn.best(turn.counts * POINTS)
@@ -120,7 +121,7 @@ class OwnDice(Sound):
 
 
 class SeededDice(Sound):
-    """A generator of its own, the same in every run: its numbers depend on who is asked when."""
+    """Its own random generator, equal in every run; the numbers depend on the order of calls."""
 
     def __post_init__(self) -> None:
         self.generator = np.random.default_rng(1)
@@ -140,7 +141,7 @@ class BestOfAll(Sound):
 
 
 class Nostalgic(Sound):
-    """Plays for ever as in its first game."""
+    """Keeps the style of play of its first game forever."""
 
     def __post_init__(self) -> None:
         self.first = ""
@@ -186,51 +187,51 @@ class Vandal(Sound):
         return turn.can_claim
 
 
-def test_a_sound_bot_conforms(elsewhere):
-    assert wrong(findings(Sound(), elsewhere)) == []
+def test_a_correct_bot_fulfils_the_contract(executor):
+    assert wrong(findings(Sound(), executor)) == []
 
 
-def test_an_illegal_face_is_found(elsewhere):
-    found = findings(AlwaysWorms(), elsewhere)
+def test_an_illegal_face_is_found(executor):
+    found = findings(AlwaysWorms(), executor)
     assert wrong(found) == list(found)
-    assert "games break off at 28 of 28 tables. The first:" in found[LEGAL].message
-    assert "AlwaysWorms: pick() answered 6; legal: " in found[LEGAL].message
+    assert "games stop with an error in 28 of 28 matches. The first error:" in found[LEGAL].message
+    assert "AlwaysWorms: pick() returned 6; legal: " in found[LEGAL].message
     assert "pickosim watch" in found[LEGAL].message
     assert found[REPEATABLE].message == found[SPEED].message == f'not tested, see "{LEGAL}"'
 
 
-def test_a_table_that_a_bot_cannot_play_is_named(elsewhere):
-    found = findings(SixAtMost(), elsewhere)
+def test_a_number_of_players_that_a_bot_cannot_play_is_named(executor):
+    found = findings(SixAtMost(), executor)
     assert wrong(found) == [LEGAL]
-    assert "at 14 of 28 tables (7 players)" in found[LEGAL].message
+    assert "in 14 of 28 matches (7 players)" in found[LEGAL].message
     assert "raised IndexError: no room" in found[LEGAL].message
 
 
-def test_chance_of_its_own_is_found(elsewhere):
-    found = findings(OwnDice(), elsewhere)
+def test_randomness_of_its_own_is_found(executor):
+    found = findings(OwnDice(), executor)
     assert wrong(found) == [REPEATABLE, BATCH_SIZE, MEMORY, PROCESS]
     assert "turn.random()" in found[REPEATABLE].message
     assert found[MEMORY].message == f'not tested, see "{REPEATABLE}"'
 
 
 @pytest.mark.parametrize("bot", [SeededDice, Crowd, BestOfAll])
-def test_dependence_on_the_games_beside_is_found(bot, elsewhere):
-    found = findings(bot(), elsewhere)
+def test_dependence_on_other_games_of_the_batch_is_found(bot, executor):
+    found = findings(bot(), executor)
     assert BATCH_SIZE in wrong(found)
     assert REPEATABLE not in wrong(found)
     assert "pickosim watch" in found[BATCH_SIZE].message
 
 
 @pytest.mark.parametrize("bot", [SeededDice, Nostalgic, Tired])
-def test_dependence_on_the_games_before_is_found(bot, elsewhere):
-    found = findings(bot(), elsewhere)
+def test_dependence_on_earlier_games_is_found(bot, executor):
+    found = findings(bot(), executor)
     assert MEMORY in wrong(found)
     assert REPEATABLE not in wrong(found)
     assert "pickosim watch" in found[MEMORY].message
 
 
-def test_a_bot_that_cannot_be_pickled_is_found(elsewhere):
-    found = findings(Lambda(), elsewhere)
+def test_a_bot_that_cannot_be_pickled_is_found(executor):
+    found = findings(Lambda(), executor)
     assert wrong(found) == [PROCESS]
     assert "cannot be pickled" in found[PROCESS].message
 
@@ -242,23 +243,23 @@ def test_a_bot_that_no_other_process_can_load_is_found(monkeypatch):
     with another_process() as pool:
         found = findings(here.Hidden(), pool)
     assert wrong(found) == [PROCESS]
-    assert "could not load the bot" in found[PROCESS].message
+    assert "cannot load the bot" in found[PROCESS].message
 
 
-def test_writing_into_a_view_is_found(elsewhere):
-    found = findings(Scribbler(), elsewhere)
+def test_writing_into_a_view_is_found(executor):
+    found = findings(Scribbler(), executor)
     assert "the arrays of a turn are read-only" in found[INPUTS].message
     assert "pickosim watch" in found[INPUTS].message
 
 
 @pytest.mark.parametrize(
-    ("bot", "told"),
+    ("bot", "message"),
     [(Forger, "pick() changes turn.counts"), (Vandal, "stop() changes the engine's table")],
 )
-def test_a_change_of_what_it_is_shown_is_found(bot, told, elsewhere):
-    found = findings(bot(), elsewhere)
+def test_a_change_to_its_input_is_found(bot, message, executor):
+    found = findings(bot(), executor)
     assert INPUTS in wrong(found)
-    assert told in found[INPUTS].message
+    assert message in found[INPUTS].message
     assert "pickosim watch" in found[INPUTS].message
 
 
@@ -270,7 +271,7 @@ from pickosim import POINTS, Strategy
 FIRST = []
 
 class Forgetful(Strategy):
-    """Keeps in its module what it computed for the first rules it met."""
+    """Stores in its module what it computed for the first rules it meets."""
 
     def pick(self, turn):
         return turn.best(turn.counts * POINTS)
@@ -281,14 +282,14 @@ class Forgetful(Strategy):
 '''
 
 
-def test_what_a_module_keeps_shows_in_another_process(tmp_path, elsewhere):
+def test_module_state_shows_in_another_process(tmp_path, executor):
     path = tmp_path / "forgetful.py"
     path.write_text(FORGETFUL)
-    found = findings(str(path), elsewhere)
+    found = findings(str(path), executor)
     assert wrong(found) == [PROCESS]
     assert f"pickosim watch {path}" in found[PROCESS].message
 
 
-def test_a_bot_that_does_not_load_is_refused_before_anything_is_played(elsewhere):
+def test_a_bot_that_does_not_load_is_refused_before_anything_is_played(executor):
     with pytest.raises(BotError, match="no bot named"):
-        findings("eagre", elsewhere)
+        findings("eagre", executor)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from polars.testing import assert_frame_equal
 
 import pickosim
 from pickosim import cli
+from pickosim.runs.progress import Progress
 
 distributed = pytest.importorskip("distributed", reason="the extra pickosim[dask] is not installed")
 
@@ -33,12 +32,12 @@ def played(**options: object) -> pickosim.Results:
 
 @pytest.fixture(scope="module")
 def whole() -> pickosim.Results:
-    return played()
+    return played(workers=1)
 
 
 def assert_same(a: pickosim.Results, b: pickosim.Results) -> None:
-    for name in b.tables:
-        assert_frame_equal(a.tables[name], b.tables[name], check_exact=True)
+    for name in b.frames:
+        assert_frame_equal(a.frames[name], b.frames[name], check_exact=True)
 
 
 def test_a_cluster_finds_the_same_to_the_last_bit(cluster, whole):
@@ -49,26 +48,28 @@ def test_a_killed_worker_costs_nothing_but_time(cluster, whole, tmp_path):
     """Killed while chunks are under way: some are finished, and some are not."""
     folder = tmp_path / "run"
     victim = next(iter(cluster.workers.values())).pid
-    killed = []
+    finished, unplayed = [], []
 
-    def kill() -> None:
-        while len(list((folder / "sums").glob("[0-9]*"))) < 3:
-            time.sleep(0.005)
-        os.kill(victim, signal.SIGKILL)
-        killed.append(len(list((folder / "sums").glob("[0-9]*"))))
+    def played_chunk(games: int, status: Callable[[], str]) -> None:
+        finished.append(games)
+        if len(finished) == 3:
+            os.kill(victim, signal.SIGKILL)
+            unplayed.append(20 - len(list((folder / "games").glob("*.parquet"))))
 
-    thread = threading.Thread(target=kill)
-    thread.start()
-    results = played(scheduler=cluster.scheduler_address, folder=folder, save_games=True)
-    thread.join()
-    assert killed and killed[0] < 20, "the run was over before the worker died"
+    progress = Progress(played=played_chunk)
+    results = played(
+        scheduler=cluster.scheduler_address, out=folder, save_games=True, progress=progress
+    )
+    assert unplayed[0] > 0, "the run was over before the worker died"
+    assert len(finished) == 20
     assert_same(results, whole)
+    assert len(list((folder / "games").glob("*.parquet"))) == 20
 
 
 def test_the_command_line_takes_the_cluster_s_address(cluster, whole, tmp_path, capsys):
     address = ["--backend", "dask", "--scheduler", cluster.scheduler_address]
     command = ["tournament", *BOTS, "--rules", "french", "--players", "3", "--games", "3k"]
-    out = ["--seed", "8", "--out", str(tmp_path / "run"), "--format", "csv"]
+    out = ["--seed", "8", "--out", str(tmp_path / "run"), "--csv"]
     assert cli.run([*command, *address, *out]) == 0
     assert capsys.readouterr().out == whole.standings.write_csv()
 

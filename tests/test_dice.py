@@ -1,4 +1,4 @@
-"""Dice: the numbering of rolls, the chance of each, and random numbers that know nothing of each other."""
+"""Dice: the numbering of rolls, the chance of each, and independent random numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pickosim.engine.dice import (
     DICE_STREAM,
     FACES,
     POINTS,
-    below,
+    derive,
     draw_golden_face,
     draw_roll,
     first_roll,
@@ -32,8 +32,9 @@ from pickosim.engine.dice import (
 from pickosim.engine.log import ROLL, events, new_log
 from pickosim.engine.rulebook import rulebook
 from pickosim.games.batch import Batch, play_games
-from pickosim.games.match import seat
-from pickosim.rules import MOST_DICE, load_rules
+from pickosim.games.match import make_match
+from pickosim.rule_files import load_rules
+from pickosim.rules import MOST_DICE
 
 MOST = 9
 DICE = range(1, MOST + 1)
@@ -43,7 +44,7 @@ CERTAIN = 1e-4
 
 
 def block(dice: int) -> Any:
-    """All rolls of so many dice."""
+    """All rolls of this many dice."""
     return rolls(MOST)[first_roll(dice) : first_roll(dice + 1)]
 
 
@@ -87,10 +88,10 @@ def test_the_faces_of_a_roll():
 
 
 def test_one_more_die():
-    table = rolls(MOST)
-    for row in table[: first_roll(MOST)]:
+    all_rolls = rolls(MOST)
+    for row in all_rolls[: first_roll(MOST)]:
         for face in range(1, FACES + 1):
-            more = table["counts"][row["plus"][face]].astype(int) - row["counts"]
+            more = all_rolls["counts"][row["plus"][face]].astype(int) - row["counts"]
             assert more.tolist() == [int(f == face) for f in range(FACES + 1)]
 
 
@@ -137,11 +138,11 @@ def test_the_draw_is_exact_to_2_to_the_minus_30(dice):
 
 
 @njit
-def draws(table, first, dice, keys, roll):
-    """The engine's roll of so many dice at many addresses."""
+def draws(all_rolls, first, dice, keys, roll):
+    """The engine's rolls of this many dice at many addresses."""
     out = np.empty(len(keys), np.int64)
     for k in range(len(keys)):
-        out[k] = draw_roll(table, first, dice, keys[k], roll)
+        out[k] = draw_roll(all_rolls, first, dice, keys[k], roll)
     return out
 
 
@@ -159,9 +160,9 @@ def turn_keys(seed, games, turns):
     key = stream_key(seed, DICE_STREAM)
     out = np.empty(games * turns, np.uint64)
     for game in range(games):
-        game_key = below(key, np.uint64(game))
+        game_key = derive(key, np.uint64(game))
         for turn in range(turns):
-            out[game * turns + turn] = below(game_key, np.uint64(turn + 1))
+            out[game * turns + turn] = derive(game_key, np.uint64(turn + 1))
     return out
 
 
@@ -199,10 +200,10 @@ def test_drawn_rolls_are_as_frequent_as_they_should_be(dice, roll):
 
 def test_first_rolls_of_real_games_are_as_frequent_as_they_should_be():
     rules = load_rules("classic").with_options({"turn_limit": 1})
-    batch = Batch(seat(["eager", "eager"], rules, SEED), 0, 200_000, log=new_log(room=True))
+    batch = Batch(make_match(["eager", "eager"], rules, SEED), 0, 200_000, log=new_log(room=True))
     batch.play()
-    told = events(batch.log)
-    dice = told[told["kind"] == ROLL]
+    logged = events(batch.log)
+    dice = logged[logged["kind"] == ROLL]
     _, first = np.unique(dice["game"], return_index=True)
     drawn = dice["a"][first] - first_roll(8)
     chances = [float(chance(counts)) for counts in block(8)["counts"]]
@@ -226,7 +227,7 @@ def test_the_golden_die_shows_its_faces_equally_often(faces):
 @pytest.mark.parametrize("faces", [[1, 2, 3, 4, 5, 6], SPECIAL])
 @pytest.mark.parametrize("white", [1, 3, 8])
 @pytest.mark.parametrize(("roll", "other_roll"), [(0, 0), (0, 1), (1, 0)])
-def test_the_golden_die_knows_nothing_of_the_white_dice(faces, white, roll, other_roll):
+def test_the_golden_die_is_independent_of_the_white_dice(faces, white, roll, other_roll):
     golden = golden_draws(np.array(faces, np.uint8), many_keys(), roll)
     drawn = draws(rolls(MOST), first_rolls(), white, many_keys(), other_roll)
     counts = rolls(MOST)["counts"][drawn]
@@ -234,33 +235,33 @@ def test_the_golden_die_knows_nothing_of_the_white_dice(faces, white, roll, othe
         assert independent(golden, column)
 
 
-def test_the_golden_die_knows_nothing_of_its_last_roll():
+def test_the_golden_die_is_independent_of_its_last_roll():
     faces = np.array([1, 2, 3, 4, 5, 6], np.uint8)
     one, other = (golden_draws(faces, many_keys(), roll) for roll in (0, 1))
     assert independent(one, other)
 
 
 def independent(one: Any, other: Any) -> bool:
-    """By a chi-square test of their table, rare values left out."""
-    table = np.zeros((one.max() + 1, other.max() + 1))
-    np.add.at(table, (one, other), 1)
-    table = table[table.sum(axis=1) > 0]
-    table = table[:, table.sum(axis=0) > 200]
-    return float(chi2_contingency(table).pvalue) > CERTAIN
+    """By a chi-square test of how often each pair of values occurs, without rare values."""
+    counted = np.zeros((one.max() + 1, other.max() + 1))
+    np.add.at(counted, (one, other), 1)
+    counted = counted[counted.sum(axis=1) > 0]
+    counted = counted[:, counted.sum(axis=0) > 200]
+    return float(chi2_contingency(counted).pvalue) > CERTAIN
 
 
 def test_the_golden_die_of_real_games_is_fair():
     rules = load_rules("classic").with_options(
         {"turn_limit": 1, "specialists": {"golden-die": {"seat": 0}}}
     )
-    batch = Batch(seat(["eager", "eager"], rules, SEED), 0, 60_000, log=new_log(room=True))
+    batch = Batch(make_match(["eager", "eager"], rules, SEED), 0, 60_000, log=new_log(room=True))
     batch.play()
-    told = events(batch.log)
-    golden = told["b"][(told["kind"] == ROLL) & (told["b"] > 0)]
+    logged = events(batch.log)
+    rolled = logged[(logged["kind"] == ROLL) & (logged["b"] > 0)]
     # Later rolls are made only while the golden die is not taken, so they are not all equal.
-    _, first = np.unique(told["game"][(told["kind"] == ROLL) & (told["b"] > 0)], return_index=True)
+    _, first = np.unique(rolled["game"], return_index=True)
     assert len(first) == 60_000
-    assert p_value(np.bincount(golden[first])[1:], [1 / 6] * 6) > CERTAIN
+    assert p_value(np.bincount(rolled["b"][first])[1:], [1 / 6] * 6) > CERTAIN
 
 
 # ------------------------------------------------------------------- random numbers and addresses
@@ -271,8 +272,8 @@ def numbers(seed, game, turn, roll, stream):
     """The random numbers of many addresses."""
     out = np.empty(len(seed), np.uint64)
     for k in range(len(seed)):
-        key = below(below(stream_key(seed[k], stream), game[k]), turn[k])
-        out[k] = below(key, roll[k])
+        key = derive(derive(stream_key(seed[k], stream), game[k]), turn[k])
+        out[k] = derive(key, roll[k])
     return out
 
 
@@ -364,7 +365,7 @@ class Recorder(Strategy):
 def recorded() -> dict[str, Any]:
     """(n, 2) random numbers of every method."""
     seen: dict[str, Any] = {method: [] for method in METHODS}
-    play_games(seat([Recorder(seen=seen) for _ in range(4)], every_question(), SEED), 0, 3000)
+    play_games(make_match([Recorder(seen=seen) for _ in range(4)], every_question(), SEED), 0, 3000)
     return {method: np.concatenate(pairs) for method, pairs in seen.items()}
 
 
@@ -405,9 +406,9 @@ for _method in METHODS:
 
 @pytest.mark.parametrize("preset", ["classic", "extrawurm", "manual-extrawurm"])
 @pytest.mark.parametrize("draws", [1, 60])
-def test_random_numbers_of_strategies_leave_the_dice_alone(preset, draws):
+def test_random_numbers_of_strategies_do_not_change_the_dice(preset, draws):
     quiet, noisy = (
-        Batch(seat([bot] * 3, preset, SEED), 0, 100, log=new_log(room=True))
+        Batch(make_match([bot] * 3, preset, SEED), 0, 100, log=new_log(room=True))
         for bot in ("eager", Noisy(draws=draws))
     )
     assert all((one == other).all() for one, other in zip(quiet.play(), noisy.play(), strict=True))

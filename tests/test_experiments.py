@@ -29,10 +29,10 @@ report = ["standings"]
 def test_an_experiment_is_what_its_command_would_be(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("which.toml").write_text(GOOD, encoding="utf-8")
-    results = pickosim.experiment("which.toml", folder="run")
+    results = pickosim.experiment("which.toml", out="run")
     same = pickosim.tournament(["eager", "random"], games=1_000, seed=3)
-    for name, table in same.tables.items():
-        assert results.tables[name].equals(table)
+    for name, table in same.frames.items():
+        assert results.frames[name].equals(table)
     manifest = RunFolder(Path("run")).manifest()
     assert manifest["question"] == "Which is better?"
     assert manifest["experiment"] == "which.toml"
@@ -44,7 +44,7 @@ def test_the_command_takes_a_file(tmp_path, monkeypatch, capsys):
     Path("which.toml").write_text(GOOD, encoding="utf-8")
     assert cli.run(["run", "which.toml", "--games", "200", "--workers", "1"]) == 0
     told = capsys.readouterr()
-    assert told.out.startswith("Which is better?\n\nOne table")
+    assert told.out.startswith("Which is better?\n\nOne matchup")
     assert "200 games, 0 unfinished" in told.err
     (folder,) = Path("runs").iterdir()
     assert folder.name.startswith("which-")
@@ -52,10 +52,9 @@ def test_the_command_takes_a_file(tmp_path, monkeypatch, capsys):
 
 
 MISTAKES = {
-    "bots = ": "line 3: this is no TOML: Invalid value",
-    "bots = 7": 'line 3: bots cannot be 7; write a list, as bots = ["eager", "expected"]',
-    "bot = []": 'line 3: there is no key "bot"; did you mean "bots"? The keys are question, study',
-    "": 'line 1: the key "bots" is missing; write a list',
+    "bots = ": "line 3: not valid TOML: Invalid value",
+    "bots = 7": "line 3: bots cannot be 7; e.g. bots = ['eager', 'random']",
+    "bot = []": 'line 3: There is no option "bot"; did you mean "bots"? The options are question, study',
     'bots = ["egaer", "random"]': 'no bot named "egaer"; did you mean "eager"?',
 }
 
@@ -71,17 +70,19 @@ def test_a_mistake_in_a_file_gets_line_key_and_remedy(tmp_path, capsys, line):
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('"tournament"', '"tourney"', "line 2: study cannot be 'tourney'; write study = \"tourn"),
-        ('report = ["standings"]', 'report = ["standing"]', "line 6: a tournament has no table"),
-        ("seed = 3", 'seed = "3"', "line 5: seed cannot be '3'; write a whole number"),
-        ("seed = 3", "sweeps = []", 'line 5: there is no key "sweeps"'),
-        ('"1k"', '"many"', "line 4: games: Games are given as a number like 20000, 250k or 1M"),
-        ('"eager", "random"', '"eagr", "random"', "line 3: bots: There is no bot named"),
-        ('"eager", "random"', '"eager"', "wrong.toml: A table of 2 needs 2 bots"),
-        ("seed = 3", 'sets = ["dicee=7"]', "line 5: sets: "),
-        ("seed = 3", 'rules = "clasic"', "line 5: rules: "),
-        ("seed = 3", 'precision = "3"', "line 5: precision: A precision is a share"),
-        ("seed = 3", 'sprt = "much"', "line 5: sprt: "),
+        ('"tournament"', '"tourney"', "line 2: study is one of tournament, compare, balance, not"),
+        ("question =", "#", 'line 1: The question is missing; e.g. question = "Which'),
+        ('report = ["standings"]', 'report = ["standing"]', "line 6: A tournament has no table"),
+        ("seed = 3", 'seed = "3"', "line 5: seed cannot be '3'; e.g. seed = 1"),
+        ("seed = 3", "sweep = []", 'line 5: There is no option "sweep"'),
+        ("seed = 3", "workers = 2", 'line 5: There is no option "workers"'),
+        ('"1k"', '"many"', "line 4: Write games as a whole number above 0"),
+        ('"eager", "random"', '"eagr", "random"', "line 3: There is no bot named"),
+        ('"eager", "random"', '"eager"', "wrong.toml: A game of 2 needs 2 bots"),
+        ("seed = 3", 'set = ["dicee=7"]', 'wrong.toml: --set dicee=7: unknown option "dicee"'),
+        ("seed = 3", 'rules = "clasic"', "line 5: no preset is named"),
+        ("seed = 3", 'precision = "3"', "line 5: A precision must be above 0 and below 1"),
+        ("seed = 3", 'sprt = "much"', "line 5: No sequential test"),
     ],
 )
 def test_other_mistakes(tmp_path, old, new, said):
@@ -118,7 +119,7 @@ def worth(results: pickosim.Results, specialist: str) -> float:
 
 
 def ladder(results: pickosim.Results) -> None:
-    order = results.standings["strategy"].to_list()
+    order = results.standings["bot"].to_list()
     assert set(order[:2]) == {"winner", "expected"}
     assert order[-1] == "random"
 
@@ -177,7 +178,7 @@ HEADLINES: dict[str, tuple[str, Callable[[pickosim.Results], None]]] = {
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_a_shipped_experiment_still_says_what_was_found(path, tmp_path):
     games, headline = HEADLINES[path.stem]
-    results = pickosim.experiment(path, games, workers=1, folder=tmp_path / "run")
+    results = pickosim.experiment(path, games, workers=1, out=tmp_path / "run")
     headline(results)
     findings = path.with_suffix(".md").read_text(encoding="utf-8")
     assert f"pickosim run experiments/{path.name}" in findings

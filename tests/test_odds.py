@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from policies import LookupPolicy
 from scipy.stats import chisquare
 
 from pickosim.cli import run
@@ -19,12 +20,13 @@ from pickosim.engine.dice import POINTS, rolls
 from pickosim.engine.rulebook import NOTHING
 from pickosim.errors import PickosimError
 from pickosim.games.batch import Batch
-from pickosim.games.match import seat
+from pickosim.games.match import make_match
 from pickosim.games.trace import FAIL_REASONS, face_name
-from pickosim.reports.odds_words import bar, tell
-from pickosim.rules import PRESETS, RuleSet, Seat, load_rules
+from pickosim.reports.odds_text import answer_lines, bar
+from pickosim.rule_files import PRESETS, load_rules
+from pickosim.rules import RuleSet, Seat
 from pickosim.solver.graph import Problem
-from pickosim.solver.law import TablePolicy, law
+from pickosim.solver.law import law
 from pickosim.solver.solve import chances
 from pickosim.turn_odds.answer import answer, odds
 from pickosim.turn_odds.question import Question
@@ -63,21 +65,21 @@ def value(frame: pl.DataFrame) -> float:
     ids=["at least", "exactly"],
 )
 def test_published_chances(column: str, figures: dict[int, float]) -> None:
-    table = dict(odds().select("total", column).iter_rows())
-    assert list(table) == list(range(15, 41))
+    found = dict(odds().select("total", column).iter_rows())
+    assert list(found) == list(range(15, 41))
     for total, chance in figures.items():
-        assert table[total] == pytest.approx(chance, abs=1e-11)
+        assert found[total] == pytest.approx(chance, abs=1e-11)
 
 
 def test_chances_are_the_solver_s() -> None:
     for dice in (4, 8):
-        known, table = (
+        known, found = (
             chances(Problem(dice)),
             odds(load_rules("classic", [f"dice={dice}", "tiles.9=1"])),
         )
-        totals = table["total"].to_numpy()
-        np.testing.assert_array_equal(table["at_least"], known.at_least[totals])
-        np.testing.assert_array_equal(table["exactly"], known.exactly[totals])
+        totals = found["total"].to_numpy()
+        np.testing.assert_array_equal(found["at_least"], known.at_least[totals])
+        np.testing.assert_array_equal(found["exactly"], known.exactly[totals])
 
 
 @pytest.mark.parametrize("holds", ["golden-die", "weasel", "canned-worm"])
@@ -100,8 +102,8 @@ def test_the_golden_die_is_left_out_where_that_is_better() -> None:
 def test_a_canned_worm_on_one_die() -> None:
     """A worm is a 5 without the can, a 5 is a 10 with it, a 1 is a 6."""
     rules = load_rules("classic").with_options({"dice": 1, "tiles": {"5": 1}})
-    table = {total: exactly for total, _, exactly in odds(rules, holds="canned-worm").iter_rows()}
-    assert table == pytest.approx(dict.fromkeys(range(5, 11), 1 / 6))
+    found = {total: exactly for total, _, exactly in odds(rules, holds="canned-worm").iter_rows()}
+    assert found == pytest.approx(dict.fromkeys(range(5, 11), 1 / 6))
 
 
 # ------------------------------------------------------------------------- a turn in a situation
@@ -127,11 +129,11 @@ def test_worms_of_a_turn_with_two_at_risk() -> None:
 @pytest.mark.parametrize("bot", ["expected", "winner", "expected:rival=0.2,cover=0.5"])
 def test_chances_add_up_and_so_does_the_value(preset: str, bot: str) -> None:
     rules = load_rules(preset)
-    told: list[dict[str, Any]] = [{}, {"own": 24, "rivals": "27,-,30"}, {"grill": "21-24,33"}]
+    given: list[dict[str, Any]] = [{}, {"own": 24, "rivals": "27,-,30"}, {"grill": "21-24,33"}]
     if rules.specialists:
-        told += [{"holds": holds, "own": 25} for holds in ("weasel", "golden-die", "canned-worm")]
-        told += [{"holds": "sitting-hen", "own": 11, "on": "raven=23,weasel=25", "rivals": [36]}]
-    for situation in told:
+        given += [{"holds": holds, "own": 25} for holds in ("weasel", "golden-die", "canned-worm")]
+        given += [{"holds": "sitting-hen", "own": 11, "on": "raven=23,weasel=25", "rivals": [36]}]
+    for situation in given:
         found = answer(Question(rules, bot=bot, **situation))
         frame = odds(rules, bot=bot, **situation)
         assert results(frame)["chance"].sum() == pytest.approx(1, abs=1e-12)
@@ -183,13 +185,16 @@ def test_the_bot_decides_about_the_golden_die() -> None:
 
 def first_turns(bot: str, rules: RuleSet, games: int) -> dict[int | str, int]:
     """What the first turn of each game came to: a tile's value, or the reason of the fail."""
-    match = seat([bot, "eager"], rules.with_options({"turn_limit": 1}), seed=9)
+    match = make_match([bot, "eager"], rules.with_options({"turn_limit": 1}), seed=9)
     batch = Batch(match, 0, games, batch=games)
-    batch.play()
-    top, fails = batch.table["top"][:, 0], batch.table["fails"].sum(axis=0)
+    tally = batch.play()
+    top = batch.table["top"][:, 0]
     taken = np.bincount(top[top != NOTHING], minlength=len(batch.values))
     found: dict[int | str, int] = dict(zip(batch.values.tolist(), taken.tolist(), strict=True))
-    return found | dict(zip(FAIL_REASONS, fails.tolist(), strict=True))
+    return found | {
+        reason: int(tally.counter(f"fails_{reason.replace('-', '_')}").sum())
+        for reason in FAIL_REASONS
+    }
 
 
 def agree(found: dict[int | str, int], expected: dict[int | str, float]) -> None:
@@ -225,7 +230,7 @@ def test_first_turns_of_eager_in_the_engine() -> None:
     """Most points, of equals the higher face; stops with a worm from 21 on."""
     points = np.arange(Problem().points)
     stop_at = np.stack([np.zeros(len(points), np.bool_), points >= 21])
-    played = law(Problem(), TablePolicy(most_points(8), stop_at))
+    played = law(Problem(), LookupPolicy(most_points(8), stop_at))
     stopped = played.stopped.sum(axis=0)
     expected: dict[int | str, float] = {
         tile: float(stopped[1, tile:].sum() if tile == 36 else stopped[1, tile])
@@ -265,7 +270,9 @@ def best(frame: pl.DataFrame) -> dict[str, Any]:
 
 
 @cache
-def after_rolling(aside: tuple[str, ...], golden: str | None, **told: Any) -> tuple[float, float]:
+def after_rolling(
+    aside: tuple[str, ...], golden: str | None, **situation: Any
+) -> tuple[float, float]:
     """Value and chance of a claim before a roll, from the best options after it."""
     value = claim = 0.0
     golden_faces = SMALL.golden_die_faces if golden == "rolled" else (0,)
@@ -274,7 +281,7 @@ def after_rolling(aside: tuple[str, ...], golden: str | None, **told: Any) -> tu
         for face in golden_faces:
             dice: dict[str, Any] = {"aside": aside or None, "roll": roll_text(roll) or None}
             dice["golden"] = face_name(face) if face else golden
-            option = best(odds(SMALL, **dice, **told))
+            option = best(odds(SMALL, **dice, **situation))
             value += chance / len(golden_faces) * option["value"]
             claim += chance / len(golden_faces) * option["claim"]
     return value, claim
@@ -285,7 +292,7 @@ def roll_text(faces: tuple[int, ...]) -> str:
 
 
 @pytest.mark.parametrize(
-    ("told", "golden"),
+    ("situation", "golden"),
     [
         ({}, None),
         ({"own": 12}, None),
@@ -299,29 +306,29 @@ def roll_text(faces: tuple[int, ...]) -> str:
 )
 @pytest.mark.parametrize("aside", [("worm",), ("2",), ("1", "1")], ids=str)
 def test_rolling_on_is_worth_what_comes_of_it(
-    told: dict[str, Any], golden: str | None, aside: tuple[str, ...]
+    situation: dict[str, Any], golden: str | None, aside: tuple[str, ...]
 ) -> None:
-    now = odds(SMALL, aside=aside, golden="unused" if golden == "unused" else None, **told)
-    value, claim = after_rolling(aside, golden, **told)
+    now = odds(SMALL, aside=aside, golden="unused" if golden == "unused" else None, **situation)
+    value, claim = after_rolling(aside, golden, **situation)
     roll_on = now.filter(pl.col("option") == "roll-on").row(0, named=True)
     assert roll_on["value"] == pytest.approx(value, abs=1e-12)
     assert roll_on["claim"] == pytest.approx(claim, abs=1e-12)
 
 
 def test_a_golden_die_set_aside_is_gone() -> None:
-    told = {"holds": "golden-die", "own": 13}
-    now = odds(SMALL, aside="+worm,worm", **told)
+    situation = {"holds": "golden-die", "own": 13}
+    now = odds(SMALL, aside="+worm,worm", **situation)
     assert now["dice_left"].to_list() == [2, 2]
-    value, claim = after_rolling(("+worm", "worm"), None, **told)
+    value, claim = after_rolling(("+worm", "worm"), None, **situation)
     assert now.filter(pl.col("option") == "roll-on")["value"][0] == pytest.approx(value, abs=1e-12)
     assert now.filter(pl.col("option") == "roll-on")["claim"][0] == pytest.approx(claim, abs=1e-12)
 
 
-@pytest.mark.parametrize("told", [{}, {"own": 12}, {"own": 9, "holds": "weasel"}], ids=str)
-def test_the_first_rolls_are_worth_what_the_turn_is(told: dict[str, Any]) -> None:
-    whole = odds(SMALL, bot="expected", **told)
-    claims = whole.filter(pl.col("result").is_in(["take", "steal"]))["chance"].sum()
-    assert after_rolling((), None, **told) == pytest.approx((value(whole), claims), abs=1e-12)
+@pytest.mark.parametrize("situation", [{}, {"own": 12}, {"own": 9, "holds": "weasel"}], ids=str)
+def test_the_first_rolls_are_worth_what_the_turn_is(situation: dict[str, Any]) -> None:
+    turn = odds(SMALL, bot="expected", **situation)
+    claims = turn.filter(pl.col("result").is_in(["take", "steal"]))["chance"].sum()
+    assert after_rolling((), None, **situation) == pytest.approx((value(turn), claims), abs=1e-12)
 
 
 def test_options_of_a_roll() -> None:
@@ -384,7 +391,7 @@ def test_the_can_counts_until_a_worm_is_set_aside() -> None:
 # ------------------------------------------------------------------------------ the command line
 
 
-def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     assert run(["odds", *arguments]) == 0
     return capsys.readouterr().out
 
@@ -408,24 +415,24 @@ ROLL = ("--aside", "worm,worm,4,4", "--roll", "1,3,5,5")
 def test_tables_fit_into_80_columns(
     arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lines = told(capsys, *arguments).splitlines()
+    lines = printed(capsys, *arguments).splitlines()
     assert 3 <= len(lines) <= 40
     assert max(map(len, lines)) <= 80
 
 
 def test_the_table_of_totals(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = told(capsys).splitlines()
+    lines = printed(capsys).splitlines()
     assert lines[0] == "Best chance to stop with a worm at each total: 8 dice"
     assert lines[1].split() == ["total", "at", "least", "exactly"]
     assert lines[11] == "   24   74.84 %  ██████████████████        37.51 %  █████████"
 
 
 def test_the_table_of_results(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = told(capsys, "--own", "24", "--rivals", "27,-").splitlines()
+    lines = printed(capsys, "--own", "24", "--rivals", "27,-").splitlines()
     assert lines[:3] == [
         "rules classic; grill 21-23, 25-26, 28-36",
         "your top tile: 24; your rivals': 27, none",
-        "A turn as expected plays it",
+        "A turn as `expected` plays it",
     ]
     assert any(line.startswith("steal 27 from rival 1 ") for line in lines)
     assert any(line.startswith("fail: no worm ") and line.endswith(" -1.000") for line in lines)
@@ -433,21 +440,21 @@ def test_the_table_of_results(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_table_of_options(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = told(capsys, *ROLL).splitlines()
+    lines = printed(capsys, *ROLL).splitlines()
     assert lines[2] == "set aside: 4 4 worm worm; rolled: 1 3 5 5"
     assert [line[:1] for line in lines[5:]] == ["→", " ", " "]
     assert lines[5].split()[:5] == ["→", "set", "aside", "2", "×"]
 
 
 def test_json_of_totals(capsys: pytest.CaptureFixture[str]) -> None:
-    found = json.loads(told(capsys, "--json"))
+    found = json.loads(printed(capsys, "--json"))
     assert found == odds().to_dicts()
     assert list(found[0]) == ["total", "at_least", "exactly"]
 
 
 def test_json_of_results(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ("--rules", "extrawurm", "--own", "24", "--rivals", "-,27", "--on", "raven=23")
-    found = json.loads(told(capsys, *arguments, "--json"))
+    found = json.loads(printed(capsys, *arguments, "--json"))
     frame = odds("extrawurm", own=24, rivals=[None, 27], on={"raven": 23})
     assert found.pop("results") == frame.to_dicts()
     assert found.pop("value") == pytest.approx(value(frame))
@@ -464,14 +471,14 @@ def test_json_of_results(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_json_of_options(capsys: pytest.CaptureFixture[str]) -> None:
-    found = json.loads(told(capsys, *ROLL, "--bot", "expected:rival=0.5", "--json"))
+    found = json.loads(printed(capsys, *ROLL, "--bot", "expected:rival=0.5", "--json"))
     frame = odds(aside="worm,worm,4,4", roll="1,3,5,5", bot="expected:rival=0.5")
     assert found["options"] == frame.to_dicts()
     assert found["value"] == best(frame)["value"]
     assert found["bot"] == "expected:rival=0.5"
 
 
-def test_every_answer_can_be_told() -> None:
+def test_every_answer_can_be_printed() -> None:
     rules = load_rules("extrawurm")
     for question in (
         Question(rules),
@@ -479,7 +486,7 @@ def test_every_answer_can_be_told() -> None:
         Question(rules, holds="golden-die", aside="worm,+4", roll="1,1,2,2,3,3,4"),
         Question(rules, holds="weasel", roll="1,1,2,2,3,3,4,4"),
     ):
-        assert list(tell(answer(question)))
+        assert list(answer_lines(answer(question)))
 
 
 def test_bars() -> None:
@@ -489,44 +496,44 @@ def test_bars() -> None:
 MISTAKES = [
     ("--grill 21-37", 'grill: the rules "classic" have no tile 37, only 21-36.'),
     ("--grill 20-36", 'grill: the rules "classic" have no tile 20, only 21-36.'),
-    ("--grill 24-21", "grill: 24-21 is an empty range; 21-24 is not."),
+    ("--grill 24-21", "grill: the range 24-21 is empty; write 21-24."),
     ("--grill 21-24,23", "grill: tile 23 is named twice."),
-    ("--grill 21,,22", 'grill: "" is no tile and no range; tiles are written as in 21-24,30.'),
+    ("--grill 21,,22", 'grill: "" is not a tile or a range of tiles; write e.g. 21-24,30.'),
     ("--own 37", 'own: the rules "classic" have no tile 37, only 21-36.'),
     (
         "--rules extrawurm --own 12",
         'own: the rules "extrawurm" have no tile 12, only 11, 13, 21-36.',
     ),
-    ("--rivals 30 --grill 30", "grill: no tile lies there, so the game is over."),
+    ("--rivals 30 --grill 30", "grill: there are no tiles on it, so the game is over"),
     (
         "--rivals 30,30",
-        "tile 30 cannot be the top tile of rival 1 and the top tile of rival 2 at once.",
+        "tile 30 cannot be both the top tile of rival 1 and the top tile of rival 2.",
     ),
     (
         "--rivals 30 --own 30",
-        "tile 30 cannot be your own top tile and the top tile of rival 1 at once.",
+        "tile 30 cannot be both your own top tile and the top tile of rival 1.",
     ),
-    ("--rivals x", 'rivals: "x" is no tile; "-" is a rival without tiles.'),
-    ("--rivals -,-,-,-,-,-,-", "rivals: there are 1 to 6, not 7."),
+    ("--rivals x", 'rivals: "x" is not a tile; write "-" for a rival without tiles.'),
+    ("--rivals -,-,-,-,-,-,-", "rivals: 7 are given; there can be 1 to 6."),
     (
         "--set tiles={21=1,22=1} --own 21 --rivals 22",
-        "grill: no tile lies there, so the game is over.",
+        "grill: there are no tiles on it, so the game is over",
     ),
     (
         "--holds apple",
-        "holds: apple changes no chance of a total; golden-die, weasel, canned-worm do.",
+        "holds: apple does not change the odds of a total; only golden-die, weasel, canned-worm do.",
     ),
-    ("--holds wesel", 'holds: no specialist is named "wesel"; did you mean "weasel"?'),
+    ("--holds wesel", 'holds: there is no specialist named "wesel"; did you mean "weasel"?'),
     ("--own 24 --holds weasel", 'holds: the rules "classic" have no weasel (specialists: none;'),
-    ("--rules extrawurm --own 24 --holds raven", "holds: nobody ever owns the raven."),
+    ("--rules extrawurm --own 24 --holds raven", "holds: no player can hold the raven."),
     ("--on weasel=25", 'on: the rules "classic" have no weasel'),
-    ("--rules extrawurm --on weasel", "on: weasel stands on a tile, as in weasel=11."),
+    ("--rules extrawurm --on weasel", "on: weasel needs a tile to stand on, e.g. weasel=11."),
     ("--rules extrawurm --on weasel=37", 'on: the rules "extrawurm" have no tile 37'),
     (
         "--rules extrawurm --own 25 --on weasel=25",
-        "on: weasel stands on 25, which is not on the grill.",
+        "on: weasel stands on tile 25, which is not on the grill.",
     ),
-    ("--rules extrawurm --on weasel=25,raven=25", "on: tile 25 has room for one specialist."),
+    ("--rules extrawurm --on weasel=25,raven=25", "on: tile 25 has room for only one specialist."),
     ("--rules extrawurm --on weasel=25,weasel=26", "on: weasel cannot be in two places at once."),
     (
         "--rules extrawurm --holds weasel --on weasel=25",
@@ -534,31 +541,34 @@ MISTAKES = [
     ),
     ("--bot eager", "bot: eager does not say what results are worth to it; valuations do, such as"),
     ("--bot expekted", 'named "expekted"'),
-    ("--aside worm,7", 'aside: "7" is no face; the faces are 1 to 5 and worm.'),
-    ("--aside 1,1,1,1,2,2,2,2,3", "aside: 9 white dice are named, but there are 8."),
+    ("--aside worm,7", 'aside: "7" is not a face; the faces are 1 to 5 and worm.'),
+    ("--aside 1,1,1,1,2,2,2,2,3", "aside: 9 white dice are given, but there are only 8."),
     (
         "--aside worm,4 --roll 1,2,3",
-        "roll: 3 white dice are named, but 6 are left to roll: 8 less 2 set aside.",
+        "roll: 3 white dice are given, but 6 are left to roll (8 minus 2 set aside).",
     ),
     (
         "--aside worm,1,2,3,4,5 --roll 1,2",
         "roll: all six faces are set aside, so the turn is over.",
     ),
-    ("--weasel-used", "weasel-used: only a player who holds the weasel can have used it."),
-    ("--roll 1,1,1,1,1,1,1,1 --golden 2", "golden: only a player who holds the golden-die has one"),
-    ("--aside +4", "aside: +4 is a golden die, but none is in this turn."),
-    ("--rules extrawurm --holds golden-die --golden unused", "aside: no die is named;"),
+    ("--weasel-used", "weasel-used: only a player who holds the weasel can have used it;"),
+    (
+        "--roll 1,1,1,1,1,1,1,1 --golden 2",
+        "golden: only a player who holds the golden die can roll it",
+    ),
+    ("--aside +4", "aside: +4 is the golden die, which is not used in this turn."),
+    ("--rules extrawurm --holds golden-die --golden unused", "aside: no dice are given;"),
     (
         "--rules extrawurm --holds golden-die --aside +4,+4",
-        "aside: 2 golden dice are named; there is one.",
+        "aside: 2 golden dice are given, but there is only one.",
     ),
     (
         "--rules extrawurm --holds golden-die --aside worm --roll 1,2,3,4,5,1,2",
-        "roll: where is the golden die?",
+        "roll: the golden die is missing.",
     ),
     (
         "--rules extrawurm --holds golden-die --aside +4 --golden 1",
-        "golden: the golden die is set aside already.",
+        "golden: the golden die is already set aside, so it is not in the roll.",
     ),
     (
         "--rules extrawurm-box --holds golden-die --aside +4",
@@ -583,6 +593,6 @@ def test_mistakes_in_a_notebook() -> None:
 
 
 def test_tiles_on_stacks_are_off_the_grill_that_a_range_names():
-    told = odds(grill="21-36", own=24, rivals=[27, 30])
-    assert told.equals(odds(grill="21-23,25,26,28,29,31-36", own=24, rivals=[27, 30]))
-    assert "take 24" not in told["result"].to_list()
+    frame = odds(grill="21-36", own=24, rivals=[27, 30])
+    assert frame.equals(odds(grill="21-23,25,26,28,29,31-36", own=24, rivals=[27, 30]))
+    assert 24 not in frame["tile"]

@@ -19,8 +19,8 @@ import pytest
 from pickosim.bots.strategy import Strategy
 from pickosim.bots.view import Turn
 from pickosim.games.batch import play_games
-from pickosim.games.match import seat
-from pickosim.rules import load_rules
+from pickosim.games.match import make_match
+from pickosim.rule_files import load_rules
 
 DICE = 8
 FACES = range(6)  # 1 to 5 and the worm
@@ -127,7 +127,7 @@ def test_the_engine_reaches_it_as_often(exactly, chance):
     rules = load_rules("classic").with_options(
         {"tiles": {"24": 1}, "exact_only": [24] if exactly else [], "turn_limit": 1}
     )
-    tally = play_games(seat([Optimal(exactly=exactly), "eager"], rules, 24), 0, GAMES)
+    tally = play_games(make_match([Optimal(exactly=exactly), "eager"], rules, 24), 0, GAMES)
     rate = tally.tiles[:, 0].mean()
     assert abs(rate - chance) < 4 * sqrt(chance * (1 - chance) / GAMES)
     assert (tally.finished == (tally.tiles[:, 0] == 1)).all()
@@ -140,5 +140,5 @@ def test_nobody_else_reaches_it_more_often(exactly):
         {"tiles": {"24": 1}, "exact_only": [24] if exactly else [], "turn_limit": 1}
     )
     for bot in ("eager", "random"):
-        rate = play_games(seat([bot, bot], rules, 24), 0, 40_000).tiles[:, 0].mean()
+        rate = play_games(make_match([bot, bot], rules, 24), 0, 40_000).tiles[:, 0].mean()
         assert rate < chance

@@ -1,23 +1,20 @@
-"""The package as a whole: its layers, its docstrings, and the wheel that is made of it."""
+"""The package as a whole: its layers, its docstrings, and what it requires."""
 
 from __future__ import annotations
 
 import ast
 import json
-import os
 import re
 import subprocess
 import sys
 import tomllib
-import zipfile
-from importlib import import_module
 from pathlib import Path
 
+import jsonschema
 import pytest
 
-import pickosim
-from pickosim.bots.loading import built_in_bots
-from pickosim.rules import PRESETS
+from pickosim.documents import generated
+from pickosim.studies.kinds import OPTIONS, study_kind
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "pickosim"
@@ -30,21 +27,21 @@ FOLDERS = sorted(path.parent for path in PACKAGE.glob("*/__init__.py"))
 STRATEGIES = sorted((ROOT / "strategies").glob("*.py"))
 
 LAYERS = {
-    "": "errors amounts rules",
-    "engine": "kernels dice rulebook log table turn claim tally",
+    "": "errors amounts rules rule_files columns",
+    "engine": "kernels records dice rulebook log table turn claim tally",
     "bots": "view strategy heuristics loading catalogue digest entrants",
     "solver": "graph law solve cache valuation",
     "games": "match ask batch frames trace check",
     "turn_odds": "question answer",
-    "stats": "moments quantiles multiple_testing ratings sprt",
-    "runs": "sums provenance folder run results",
-    "studies": "schedule chunk_size table_rows sentences tournament_sums tournament_tables tournament measures variants "
-    "compare_tables compare_findings compare balance_sums suggest_balance balance_tables "
-    "balance_findings balance kinds experiments warm",
+    "stats": "moments estimates quantiles multiple_testing ratings sprt",
+    "runs": "sums progress provenance folder results workers run",
+    "studies": "schedule measures variants options tournament_options compare_options balance_options kinds study arms "
+    "holders sentences tournament_sums tournament_results tournament compare_sums compare_results compare_findings "
+    "compare balance_sums balance_search balance_results balance_findings balance experiments warm",
     " ": "baseline bench",
-    "reports": "layout intervals story bot_words tournament_words compare_words balance_words result_words bench_words "
-    "odds_words html_tables charts report_content html_report",
-    "  ": "api __init__ terminal cli",
+    "reports": "layout intervals cells story bot_text odds_text bench_text tournament_text compare_text balance_text "
+    "result_text charts figures html_report",
+    "  ": "api documents __init__ terminal cli",
 }
 READING_ORDER = [
     f"{folder}.{module}" if folder.strip() else module
@@ -89,14 +86,31 @@ def only_version(path: Path) -> bool:
 # ---------------------------------------------------------------------------------------- documents
 
 
-@pytest.mark.parametrize("study", ["tournament", "compare", "balance"])
-def test_every_column_is_documented(study):
+@pytest.mark.parametrize("name", generated())
+def test_generated_documents_are_current(name):
+    """`make docs` writes them."""
+    assert (ROOT / "docs" / name).read_text(encoding="utf-8") == generated()[name]
+
+
+@pytest.mark.parametrize("kind", OPTIONS)
+def test_every_column_of_a_run_is_declared_and_documented(kind):
     text = (ROOT / "docs" / "tables.md").read_text(encoding="utf-8")
-    sections = dict(zip(["tournament", "compare", "balance"], text.split("\n## ")[1:], strict=True))
-    for table, schema in import_module(f"pickosim.studies.{study}_tables").SCHEMAS.items():
-        assert f"**{table}**" in sections[study]
-        for column in schema:
-            assert f"`{column}`" in sections[study], f"{table}.{column}"
+    (section,) = [part for part in text.split("\n## ") if part.startswith(f"pickosim {kind}")]
+    for name, frame in study_kind(kind).frame_types.items():
+        assert f"### {name}\n" in section
+        for column, _ in frame.columns():
+            assert f"| `{column.name}`" in section, f"{name}.{column.name}"
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "experiments").glob("*.toml")), ids=lambda path: path.stem
+)
+def test_experiments_fit_the_schema_that_editors_use(path):
+    schema = json.loads((ROOT / "docs/schemas/experiment.json").read_text(encoding="utf-8"))
+    content = tomllib.loads(path.read_text(encoding="utf-8"))
+    jsonschema.validate(content, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**content, "gmaes": 10}, schema)
 
 
 # ------------------------------------------------------------------------------------------- layers
@@ -161,7 +175,13 @@ def test_importing_the_package_is_quick():
 # ------------------------------------------------------------------------------------------ metadata
 
 
-EXTRAS = {"distributed": "dask", "altair": "report", "vl_convert": "report"}
+EXTRAS = {
+    "distributed": "dask",
+    "altair": "report",
+    "jinja2": "report",
+    "markupsafe": "report",
+    "vl_convert": "report",
+}
 """What only some users need, and the extra that brings it."""
 
 
@@ -193,67 +213,3 @@ def test_extras_are_imported_only_where_they_are_used(path):
 def test_the_command_leads_to_main():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["scripts"] == {"pickosim": "pickosim.cli:main"}
-
-
-# ------------------------------------------------------------------------------------------- the wheel
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory) -> Path:
-    """The wheel of this checkout; its build system comes from the registry."""
-    folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "pip", "wheel", str(ROOT), "--no-deps", "--quiet", "-w"]
-    subprocess.run([*command, str(folder)], check=True)
-    (path,) = folder.glob("*.whl")
-    return path
-
-
-@pytest.mark.long
-def test_the_wheel_carries_presets_and_bots(wheel):
-    names = set(zipfile.ZipFile(wheel).namelist())
-    assert {f"pickosim/presets/{preset}.toml" for preset in PRESETS} <= names
-    assert {f"pickosim/strategies/{path.name}" for path in STRATEGIES} <= names
-    assert {str(path.relative_to(ROOT)) for path in MODULES.values()} <= names
-    beside = [*PACKAGE.glob("bots/templates/*"), *PACKAGE.glob("reports/page/*")]
-    assert beside and {str(path.relative_to(ROOT)) for path in beside} <= names
-    tops = {name.split("/")[0] for name in names}
-    assert tops == {"pickosim", f"pickosim-{pickosim.__version__}.dist-info"}
-    assert not [name for name in names if "__pycache__" in name]
-
-
-@pytest.mark.long
-def test_the_wheel_plays_on_its_own(wheel, tmp_path):
-    """Unpacked, in front of the checkout: rules and bots come out of the wheel itself."""
-    zipfile.ZipFile(wheel).extractall(tmp_path)
-    script = """
-import json, pickosim
-from pickosim.bots.loading import built_in_bots, load_bot
-from pickosim.games.match import seat
-played = pickosim.play(["eager", "random"], "extrawurm", games=20)
-print(json.dumps({
-    "package": pickosim.__file__,
-    "bots": built_in_bots(),
-    "homes": sorted({type(load_bot(name)).__module__ for name in built_in_bots()}),
-    "presets": [rules.name for rules in pickosim.presets()],
-    "games": len(played.games),
-}))
-"""
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(tmp_path),
-        "NUMBA_CACHE_DIR": str(tmp_path / "c"),
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        env=environment,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    told = json.loads(done.stdout)
-    assert told["package"] == str(tmp_path / "pickosim" / "__init__.py")
-    assert told["bots"] == built_in_bots()
-    assert told["homes"] == [f"pickosim.strategies.{path.stem}" for path in STRATEGIES]
-    assert told["presets"] == list(PRESETS)
-    assert told["games"] == 20

@@ -263,7 +263,7 @@ def test_fields_that_never_met_are_rated_each_for_itself():
     result = rate(["a", "b", "c", "d", "e"], [((0, 3), even), ((4, 1), even)])
     assert result.ratings["field"].to_list() == [1, 2, 3, 1, 2]
     assert result.ratings.schema == {
-        "strategy": pl.String,
+        "name": pl.String,
         "rating": pl.Float64,
         "rating_error": pl.Float64,
         "field": pl.Int32,
@@ -332,7 +332,7 @@ def test_a_single_group_tells_no_error():
     result = rate("ab", [((0, 1), even)])
     assert rating(result).tolist() == [1500, 1500]
     assert result.ratings["rating_error"].to_list() == [None, None]
-    assert result.remarks == ("a, b: too few games to tell the errors of their ratings.",)
+    assert result.remarks == ("a, b: too few games to know the errors of their ratings.",)
 
 
 def test_tables_without_games_tell_nothing():

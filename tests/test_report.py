@@ -14,10 +14,21 @@ import pytest
 
 import pickosim
 from pickosim.cli import run
+from pickosim.columns import Frame
 from pickosim.errors import PickosimError
-from pickosim.reports import html_tables
-from pickosim.reports.html_report import chart_names, save_chart, write_report
+from pickosim.reports.cells import shown_columns
+from pickosim.reports.html_report import (
+    MOST_CSV_ROWS,
+    MOST_ROWS,
+    _html_column,
+    chart_specs,
+    joints,
+    save_charts,
+    write_report,
+)
 from pickosim.runs.folder import RunFolder
+from pickosim.runs.results import load_results
+from pickosim.studies.compare_results import FRAMES as COMPARE
 
 CHROMIUM = shutil.which("chromium")
 in_browser = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on this machine")
@@ -28,13 +39,13 @@ KINDS = ("tournament", "compare", "balance")
 
 def play(kind: str, folder: Path) -> None:
     """A small run of a kind."""
+    options = {"seed": 1, "workers": 1, "out": folder}
     if kind == "tournament":
-        bots = ["eager", LONG, "random"]
-        pickosim.tournament(bots, "extrawurm", 3, games=60, seed=1, folder=folder)
+        pickosim.tournament(["eager", LONG, "random"], "extrawurm", 3, games=60, **options)
     elif kind == "compare":
-        pickosim.compare(["classic", "short"], ["eager"], "2-3", games=40, seed=1, folder=folder)
+        pickosim.compare(["classic", "short"], ["eager"], "2-3", games=40, **options)
     else:
-        pickosim.balance("extrawurm", ["eager"], "2", games=40, seed=1, folder=folder)
+        pickosim.balance("extrawurm", ["eager"], "2", games=40, **options)
 
 
 @pytest.fixture(scope="module")
@@ -90,18 +101,32 @@ SIZES = """() => [...document.querySelectorAll("[data-chart]")].map((holder) => 
 })"""
 
 
+TOUCHING = """() => [...document.querySelectorAll("[data-chart]")].flatMap((holder) => {
+    const texts = [...holder.querySelectorAll("svg text")].filter(
+        (text) => text.textContent && text.getAttribute("opacity") !== "0");
+    const boxes = texts.map((text) => text.getBoundingClientRect());
+    return boxes.flatMap((a, i) => boxes.slice(0, i).flatMap((b, k) => {
+        const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+        const tall = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+        const touch = wide > -3 && tall > 2;
+        return touch ? [[holder.dataset.chart, texts[k].textContent, texts[i].textContent]] : [];
+    }));
+})"""
+
+
 @in_browser
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1000, "light"), (390, "dark")])
 def test_the_page_draws_everything_and_asks_for_nothing(browser, runs, kind, width, scheme):
     path = runs[kind] / "report.html"
     seen = visit(browser, path, width, scheme)
     drawn = seen.page.evaluate(SIZES)
-    assert [name for name, *_ in drawn] == chart_names(runs[kind])
+    assert [name for name, *_ in drawn] == list(chart_specs(load_results(runs[kind])))
     for name, drawn_width, height, room, marks in drawn:
         assert 0.9 * room < drawn_width <= room, name
         assert height > 40, name
         assert marks > 0, name
+    assert seen.page.evaluate(TOUCHING) == []
     assert seen.page.evaluate("document.documentElement.scrollWidth") == width
     assert seen.requests == [path.as_uri()]
     assert seen.complaints == []
@@ -163,8 +188,8 @@ def test_every_table_can_be_saved(browser, runs, tmp_path):
     saving.value.save_as(tmp_path / "standings.csv")
     assert saving.value.suggested_filename == "standings.csv"
     saved = pl.read_csv(tmp_path / "standings.csv")
-    table = RunFolder(runs["tournament"]).table("standings")
-    assert saved["strategy"].to_list() == table["strategy"].to_list()
+    table = RunFolder(runs["tournament"]).frame("standings")
+    assert saved["bot"].to_list() == table["bot"].to_list()
     assert saved["win_share"].to_list() == table["win_share"].to_list()
     page.close()
 
@@ -174,8 +199,8 @@ def test_a_mark_tells_its_numbers(browser, runs):
     page = visit(browser, runs["tournament"] / "report.html").page
     page.locator("#standings svg [aria-roledescription='point']").first.hover(force=True)
     page.wait_for_selector("#tip:not([hidden])")
-    table = RunFolder(runs["tournament"]).table("standings")
-    bot, share = table["strategy"][0], table["win_share"][0]
+    table = RunFolder(runs["tournament"]).frame("standings")
+    bot, share = table["bot"][0], table["win_share"][0]
     assert page.locator("#tip").inner_text().startswith(f"{bot}: {100 * share:.2f} % (95 %: ")
     page.close()
 
@@ -217,24 +242,31 @@ def test_a_page_is_one_file_of_moderate_size(runs, kind):
 def test_the_page_says_who_leads_and_how_it_was_run(runs):
     page = (runs["tournament"] / "report.html").read_text(encoding="utf-8").replace("<wbr>", "")
     manifest = RunFolder(runs["tournament"]).manifest()
-    first = RunFolder(runs["tournament"]).table("standings").row(0, named=True)
-    share = (
-        f"{first['strategy']} wins {100 * first['win_share']:.2f}&nbsp;% of its {first['games']}"
-    )
+    first = RunFolder(runs["tournament"]).frame("standings").row(0, named=True)
+    share = f"<code>{first['bot']}</code> wins {100 * first['win_share']:.2f}&nbsp;% (95&nbsp;%: "
     assert share in page
+    assert f" of its {first['games']} games, <code>" in page
     assert "--rules extrawurm" in page
-    for bot in manifest["plan"]["strategies"]:
+    for bot in manifest["plan"]["entrants"]:
         assert bot["source"] in page
     assert manifest["versions"]["numba"] in page
 
 
 def test_bots_with_different_opponents_are_not_compared_by_their_win_shares(tmp_path):
     found = pickosim.tournament(
-        ["eager", "eager", "random"], games=200, focus="eager", folder=tmp_path / "run"
+        ["eager", "eager", "random"], games=200, focus="eager", workers=1, out=tmp_path / "run"
     )
     page = pickosim.report(found).read_text(encoding="utf-8")
     assert "They had different opponents" in page
     assert "The lead is beyond chance" not in page
+
+
+def test_a_long_name_is_broken_between_its_parameters():
+    assert str(joints(LONG)) == "threshold:<wbr>target=25,<wbr>last_dice=2"
+    assert (
+        str(joints("bots/mine.py:Mine, 1,000 games")) == "bots/<wbr>mine.py:<wbr>Mine, 1,000 games"
+    )
+    assert str(joints("dice: 8 -> <7>")) == "dice: 8 → &lt;7&gt;"
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -261,8 +293,17 @@ def test_no_text_can_break_out_of_the_page(runs, tmp_path):
     assert page.count("<script") == 3
 
 
+def test_all_charts_are_saved_if_none_is_named(runs, tmp_path, capsys):
+    names = list(chart_specs(load_results(runs["compare"])))
+    assert run(["report", str(runs["compare"]), "--svg", str(tmp_path / "pictures")]) == 0
+    paths = [tmp_path / "pictures" / f"{name}.svg" for name in names]
+    assert capsys.readouterr().out.splitlines() == [str(path) for path in paths]
+    assert all(path.read_text().startswith("<svg") for path in paths)
+
+
 def test_charts_are_saved_as_pictures(runs, tmp_path, capsys):
-    png = save_chart(runs["balance"], "worth", tmp_path / "deep" / "worth.png")
+    (png,) = save_charts(runs["balance"], tmp_path / "deep", ".png", ["worth"])
+    assert png == tmp_path / "deep" / "worth.png"
     assert png.read_bytes().startswith(b"\x89PNG")
     arguments = ["report", str(runs["tournament"]), "--svg", str(tmp_path), "--chart", "seats"]
     assert run(arguments) == 0
@@ -277,12 +318,11 @@ def test_the_command_writes_the_page(runs, tmp_path, capsys):
     assert "Rules compared: classic and short" in page.read_text(encoding="utf-8")
 
 
-def test_mistakes_are_told(runs, tmp_path, capsys):
+def test_mistakes_are_explained(runs, tmp_path, capsys):
     with pytest.raises(PickosimError, match='no chart "standing"; did you mean "standings"'):
-        save_chart(runs["tournament"], "standing", tmp_path / "x.png")
-    with pytest.raises(PickosimError, match=r"to a \.png or \.svg file, not to x\.gif"):
-        save_chart(runs["tournament"], "standings", tmp_path / "x.gif")
-    with pytest.raises(PickosimError, match="is no run folder"):
+        save_charts(runs["tournament"], tmp_path / "x", ".png", ["seats", "standing"])
+    assert not (tmp_path / "x").exists()
+    with pytest.raises(PickosimError, match="is not a run folder"):
         write_report(tmp_path)
     assert run(["report", str(runs["tournament"]), "--chart", "seats"]) == 2
     assert "--chart picks charts for --png or --svg" in capsys.readouterr().err
@@ -303,7 +343,7 @@ def test_an_unfinished_run_is_named_with_the_command_that_finishes_it(runs, tmp_
 def test_numbers_are_written_as_on_the_terminal():
     frame = pl.DataFrame(
         {
-            "strategy": ["a", "b"],
+            "bot": ["a", "b"],
             "games": [12_000, 12_000],
             "win_share": [0.51234, 0.1],
             "win_share_low": [0.5, 0.09],
@@ -314,28 +354,63 @@ def test_numbers_are_written_as_on_the_terminal():
             "p_value": [0.00001, None],
         }
     )
-    columns = list(html_tables.shown_columns(frame))
+    table = Frame(
+        "standings",
+        "One row per bot.",
+        "bot games win_share± rating rating_error rating_field p_value",
+    )
+    columns = list(shown_columns(frame, table))
     assert [(column.heading, [words for words, _ in column.cells]) for column in columns] == [
         ("bot", ["a", "b"]),
         ("win share", ["51.23 %", "10.00 %"]),
         ("95 % interval", ["50.00 to 52.00", "9.00 to 11.00"]),
-        ("rating", ["1512 ± 7", "more than any"]),
+        ("rating", ["1512 ± 7", "+∞"]),
         ("p", ["< 0.0001", "–"]),
         ("games", ["12,000", "12,000"]),
     ]
-    assert columns[3].cells[1][1] == "Infinity"
-    assert columns[1].cells[0][1] == "0.51234"
+    assert [column.is_text for column in columns] == [True] + [False] * 5
+    sorted_by = [[value for _, value in _html_column(column)["cells"]] for column in columns]
+    assert sorted_by == [
+        ["a", "b"],
+        ["0.51234", "0.1"],
+        ["0.5", "0.09"],
+        ["1512.4", "Infinity"],
+        ["1e-05", ""],
+        ["12000", "12000"],
+    ]
 
 
 def test_measures_are_shares_or_amounts_row_by_row():
     frame = pl.DataFrame(
         {"measure": ["turns", "ties"], "value": [31.5, 0.02], "difference": [-2.0, 0.01]}
     )
-    columns = {column.heading: column.cells for column in html_tables.shown_columns(frame)}
-    assert [words for words, _ in columns["value"]] == ["31.50", "2.00 %"]
-    assert [words for words, _ in columns["difference"]] == ["-2.00", "+1.00 points"]
+    columns = {
+        column.heading: [words for words, _ in column.cells]
+        for column in shown_columns(frame, COMPARE["measures"])
+    }
+    assert columns == {
+        "measure": ["turns per game", "ties, % of games"],
+        "value": ["31.50", "2.00 %"],
+        "difference": ["-2.00", "+1.00 points"],
+    }
 
 
-def test_of_a_long_table_the_beginning_is_shown():
-    frame = pl.DataFrame({"turns": range(5000)})
-    assert html_tables.html_table(frame, "x").count("<tr>") == html_tables.MOST_ROWS + 1
+@pytest.mark.parametrize("rows", [MOST_ROWS, MOST_ROWS + 1, MOST_CSV_ROWS, MOST_CSV_ROWS + 1])
+def test_of_a_long_table_the_beginning_is_shown(runs, tmp_path, rows):
+    folder = tmp_path / "run"
+    shutil.copytree(runs["tournament"], folder)
+    lengths = pl.read_parquet(folder / "lengths.parquet")
+    numbers = pl.int_range(1, rows + 1, dtype=lengths.schema["turns"], eager=True)
+    lengths = pl.DataFrame({"turns": numbers, "games": pl.Series([1] * rows)})
+    lengths.write_parquet(folder / "lengths.parquet")
+    page = write_report(folder).read_text(encoding="utf-8")
+    section = page.split('<section id="lengths">')[1].split("</section>")[0]
+    assert section.count("<tr>") == MOST_ROWS + 1
+    assert f"Data ({rows:,} rows)" in section
+    assert ("The first 1,000 of" in section) == (rows > MOST_ROWS)
+    assert ("rows; the CSV has all" in section) == (MOST_ROWS < rows <= MOST_CSV_ROWS)
+    assert ("Save as CSV" in section) == (rows <= MOST_CSV_ROWS)
+    data = json.loads(page.split('id="report">')[1].split("</script>")[0])
+    assert ("lengths" in data["tables"]) == (rows <= MOST_CSV_ROWS)
+    if rows <= MOST_CSV_ROWS:
+        assert data["tables"]["lengths"] == lengths.write_csv()

@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 
@@ -24,16 +25,18 @@ import pickosim
 from pickosim import cli
 from pickosim.errors import PickosimError
 from pickosim.runs.folder import RunFolder
-from pickosim.studies.tournament_tables import SCHEMAS
+from pickosim.studies.tournament_results import FRAMES
 
 PROGRAM = Path(sys.executable).with_name("pickosim")
 BOTS = ["eager", "random", "threshold:target=23"]
 GAMES, CHUNK = 2_000, 200
+HANGS = 600
+"""Seconds after which a process is not slow but hangs."""
 
 
 def begin(folder: Path, bots: list[str] = BOTS, **options: object) -> pickosim.Results:
     return pickosim.tournament(
-        bots, "extrawurm", 2, GAMES, seed=3, folder=folder, chunk=CHUNK, **options
+        bots, "extrawurm", 2, GAMES, seed=3, out=folder, chunk=CHUNK, **options
     )
 
 
@@ -44,22 +47,25 @@ def whole(tmp_path_factory) -> pickosim.Results:
 
 
 def assert_whole(results: pickosim.Results, whole: pickosim.Results) -> None:
-    assert list(results.tables) == list(SCHEMAS)
-    for name, table in whole.tables.items():
-        assert_frame_equal(results.tables[name], table, check_exact=True)
+    assert list(results.frames) == list(FRAMES)
+    for name, table in whole.frames.items():
+        assert_frame_equal(results.frames[name], table, check_exact=True)
     assert results.manifest["result"] == whole.manifest["result"]
 
 
 SCRIPT = """
-import sys, pickosim
-pickosim.tournament({bots!r}, "extrawurm", 2, {games}, seed=3, folder={folder!r}, chunk={chunk},
+import sys, pickosim, pickosim.runs.run
+pickosim.runs.run.SMALL_STAGE = 0  # so that workers play even this little
+pickosim.tournament({bots!r}, "extrawurm", 2, {games}, seed=3, out={folder!r}, chunk={chunk},
                     workers={workers}, save_games=True)
 """
 
 
-def start_process(folder: Path, workers: int = 1, bots: list[str] = BOTS) -> subprocess.Popen[str]:
+def start_process(
+    folder: Path, workers: int = 1, bots: list[str] = BOTS, games: int = GAMES
+) -> subprocess.Popen[str]:
     """A run in a process of its own."""
-    code = SCRIPT.format(bots=bots, games=GAMES, folder=str(folder), chunk=CHUNK, workers=workers)
+    code = SCRIPT.format(bots=bots, games=games, folder=str(folder), chunk=CHUNK, workers=workers)
     return subprocess.Popen(
         [sys.executable, "-c", code],
         stdout=subprocess.PIPE,
@@ -75,6 +81,13 @@ def wait_for_shards(folder: Path, number: int, process: subprocess.Popen[str]) -
         time.sleep(0.002)
 
 
+def kill(process: subprocess.Popen[str]) -> None:
+    """End a process and its workers at once, unless they have ended."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+
+
 # ------------------------------------------------------------------------------------ interruptions
 
 
@@ -86,8 +99,7 @@ def test_killed_at_random_points_a_run_ends_the_same(tmp_path, whole):
     while kills < 3:
         wait_for_shards(folder, kept + chance.randint(1, 4), process)
         time.sleep(chance.random() * 0.01)
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+        kill(process)
         kills += 1
         found = len(list((folder / "sums").glob("[0-9]*")))
         assert found >= kept, "nothing that was finished is lost"
@@ -98,8 +110,7 @@ def test_killed_at_random_points_a_run_ends_the_same(tmp_path, whole):
         process = subprocess.Popen(
             [sys.executable, "-c", code], start_new_session=True, stderr=subprocess.PIPE, text=True
         )
-    os.killpg(process.pid, signal.SIGKILL) if process.poll() is None else None
-    process.communicate()
+    kill(process)
     assert kept > 0
     assert_whole(pickosim.resume(folder), whole)
     assert_frame_equal(saved(folder), saved(whole.folder), check_exact=True)
@@ -110,7 +121,7 @@ def saved(folder: Path | None) -> pl.DataFrame:
     return pl.read_parquet(folder / "games" / "*.parquet").sort("game", "rotation", "seat")
 
 
-def test_ctrl_c_says_how_to_go_on(tmp_path, whole):
+def test_ctrl_c_says_how_to_resume(tmp_path, whole):
     folder = tmp_path / "my run"
     process = subprocess.Popen(
         [
@@ -124,27 +135,48 @@ def test_ctrl_c_says_how_to_go_on(tmp_path, whole):
     )
     wait_for_shards(folder, 1, process)
     os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=HANGS)
     assert (process.returncode, out) == (130, "")
     assert err.endswith(
-        f"pickosim: Interrupted.\nAll finished chunks are kept. To go on: pickosim resume '{folder}'\n"
+        f"pickosim: Interrupted.\nAll finished chunks are kept. To resume: pickosim resume '{folder}'\n"
     )
     assert "Traceback" not in err
     assert RunFolder(folder).manifest()["status"] == "stopped"
 
 
-def test_a_worker_that_dies_is_told_and_nothing_is_lost(tmp_path, whole):
-    folder = tmp_path / "run"
-    process = start_process(folder, workers=2)
-    wait_for_shards(folder, 2, process)
-    workers = subprocess.run(
-        ["pgrep", "-P", str(process.pid), "-f", "popen_loky|LokyProcess"],
-        capture_output=True,
-        text=True,
-    ).stdout.split()
-    assert workers, "no worker process found"
-    os.kill(int(workers[0]), signal.SIGKILL)
-    _, err = process.communicate(timeout=120)
+FRAGILE = """
+import os, signal, time
+from pathlib import Path
+from pickosim import Strategy
+FOLDER = Path(__file__).parent
+asked = 0
+class Fragile(Strategy):
+    def pick(self, turn):
+        global asked
+        asked += 1
+        if asked > 3000 and (FOLDER / "die").exists():
+            while len(list((FOLDER / "run" / "sums").glob("[0-9]*"))) < 2:
+                time.sleep(0.01)
+            try:
+                (FOLDER / "die").unlink()
+            except FileNotFoundError:  # the other worker was first
+                pass
+            else:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return turn.best(turn.counts)
+    def stop(self, turn): return turn.can_claim
+"""
+"""In a worker's second chunk, as soon as two chunks are kept, this bot ends the worker; once only."""
+
+
+def test_a_worker_that_dies_is_reported_and_nothing_is_lost(tmp_path):
+    bot, folder = tmp_path / "fragile.py", tmp_path / "run"
+    bot.write_text(FRAGILE, encoding="utf-8")
+    bots = [str(bot), "random", "threshold:target=23"]
+    whole = begin(tmp_path / "whole", bots, save_games=True)
+    (tmp_path / "die").touch()
+    process = start_process(folder, workers=2, bots=bots)
+    _, err = process.communicate(timeout=HANGS)
     assert process.returncode == 1
     assert "A worker process died (killed, or out of memory)." in err
     assert f"pickosim resume {folder}" in err
@@ -155,7 +187,7 @@ def test_a_worker_that_dies_is_told_and_nothing_is_lost(tmp_path, whole):
         assert (folder / "sums" / name).stat().st_mtime_ns == written, "played only once"
 
 
-def test_a_full_disk_is_told_and_nothing_is_lost(tmp_path, whole, capfd):
+def test_a_full_disk_is_reported_and_nothing_is_lost(tmp_path, whole, capfd):
     """No file may grow beyond 4 kB: shards of sums fit, files of games do not."""
     folder = tmp_path / "run"
     code = SCRIPT.format(bots=BOTS, games=GAMES, folder=str(folder), chunk=CHUNK, workers=1)
@@ -193,8 +225,8 @@ def test_a_bot_that_raises_late_loses_nothing(tmp_path, monkeypatch, capsys):
         begin(Path("run"), ["raises.py", "eager"])
     assert "raises.py: pick() raised RuntimeError: no more" in str(caught.value)
     assert "To see that game: pickosim watch" in str(caught.value)
-    assert "A mended bot is another bot" in str(caught.value)
-    assert str(caught.value).endswith("To go on: pickosim resume run")
+    assert "A corrected bot counts as another bot" in str(caught.value)
+    assert str(caught.value).endswith("To resume: pickosim resume run")
     kept = len(list(Path("run/sums").glob("[0-9]*")))
     assert 0 < kept < GAMES / 2 / CHUNK
     Path("raises.py").write_text(RAISES.format(most=10**9), encoding="utf-8")
@@ -244,7 +276,7 @@ def test_a_damaged_shard_is_played_again(copied, whole, place, harm):
     assert second.stat().st_mtime_ns == untouched
 
 
-def test_without_a_terminal_a_run_goes_on_as_well(copied, whole):
+def test_a_run_is_resumed_without_a_terminal(copied, whole):
     first, *_ = sorted((copied / "sums").iterdir())
     first.unlink()
     done = subprocess.run([PROGRAM, "resume", copied], capture_output=True, text=True, check=False)
@@ -270,7 +302,7 @@ def test_the_files_of_a_finished_run_are_made_again(tmp_path, whole, harm, capsy
         path.write_bytes(sound[:50])
     if harm != "game gone":
         assert cli.run(["report", str(folder)]) == 2
-        assert "To make it anew from what was played: pickosim resume" in capsys.readouterr().err
+        assert "To rebuild it from what was played: pickosim resume" in capsys.readouterr().err
     assert cli.run(["resume", str(folder)]) == 0
     assert_whole(pickosim.load_results(folder), whole)
     assert path.read_bytes() == sound or harm != "game gone"
@@ -278,7 +310,7 @@ def test_the_files_of_a_finished_run_are_made_again(tmp_path, whole, harm, capsy
 
 def test_a_shard_of_another_run_is_not_taken(copied, whole, tmp_path):
     other = pickosim.tournament(
-        BOTS, "extrawurm", 2, GAMES, seed=4, folder=tmp_path / "other", chunk=CHUNK, save_games=True
+        BOTS, "extrawurm", 2, GAMES, seed=4, out=tmp_path / "other", chunk=CHUNK, save_games=True
     )
     assert other.folder is not None
     for path in sorted((other.folder / "sums").iterdir())[:5]:
@@ -286,7 +318,7 @@ def test_a_shard_of_another_run_is_not_taken(copied, whole, tmp_path):
     assert_whole(pickosim.resume(copied), whole)
 
 
-def test_a_run_goes_on_without_its_tables_and_with_other_workers(copied, whole):
+def test_a_run_is_resumed_without_its_tables_and_with_other_workers(copied, whole):
     for path in copied.glob("*.parquet"):
         path.unlink()
     for path in sorted((copied / "sums").iterdir())[3:9]:
@@ -300,7 +332,7 @@ def test_a_run_goes_on_without_its_tables_and_with_other_workers(copied, whole):
 def test_changed_rules_are_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mine.toml").write_text('extends = "classic"\ndice = 7\n', encoding="utf-8")
-    pickosim.tournament(["eager", "random"], "mine.toml", games=100, folder="run")
+    pickosim.tournament(["eager", "random"], "mine.toml", games=100, out="run")
     manifest = RunFolder(Path("run")).manifest()
     RunFolder(Path("run")).write_manifest(manifest | {"status": "stopped"})
     pickosim.resume("run")
@@ -322,10 +354,66 @@ def test_a_changed_plan_is_refused(copied):
 def test_another_pickosim_is_refused(copied):
     path = copied / "manifest.json"
     manifest = json.loads(path.read_text("utf-8"))
-    manifest["plan"]["engine"] = "0" * 16
+    manifest["plan"]["source"] = "0" * 16
     path.write_text(json.dumps(manifest), encoding="utf-8")
     with pytest.raises(PickosimError, match="begun with another pickosim"):
         pickosim.resume(copied)
+
+
+def edited_copy(folder: Path, **edits: tuple[str, str]) -> dict[str, str]:
+    """The environment of a copy of the package in which some words of modules are replaced."""
+    shutil.copytree(Path(pickosim.__file__).parent, folder / "pickosim")
+    shutil.copytree(Path(pickosim.__file__).parents[1] / "strategies", folder / "strategies")
+    for module, (old, new) in edits.items():
+        path = folder / "pickosim" / f"{module.replace('__', '/')}.py"
+        source = path.read_text(encoding="utf-8")
+        assert old in source
+        path.write_text(source.replace(old, new), encoding="utf-8")
+    return os.environ | {"PYTHONPATH": str(folder)}
+
+
+RESUME = "import sys; from pickosim.cli import run; sys.exit(run(['resume', sys.argv[1]]))"
+
+
+def test_another_word_in_a_sentence_or_label_does_not_matter(copied, whole, tmp_path):
+    environment = edited_copy(
+        tmp_path / "edited",
+        studies__tournament_results=("The lead is beyond chance", "The lead is no accident"),
+        studies__measures=("winner's margin, worms", "lead of the winner, worms"),
+        columns=("Share of games won", "Portion of games won"),
+        reports__tournament_text=("By seat, all bots together", "Seats"),
+    )
+    for path in sorted((copied / "sums").iterdir())[:2]:
+        path.unlink()
+    command = [sys.executable, "-c", RESUME, copied]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, env=environment, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    for name, table in whole.frames.items():
+        assert_frame_equal(pickosim.load_results(copied).frames[name], table, check_exact=True)
+    assert "no accident" in pickosim.load_results(copied).headline
+
+
+def test_another_engine_is_refused(copied, tmp_path):
+    edit = ("number ^ (number >> _U31)", "number ^ (number >> _U30)")
+    environment = edited_copy(tmp_path / "edited", engine__dice=edit)
+    command = [sys.executable, "-c", RESUME, copied]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, env=environment, cwd=tmp_path
+    )
+    assert done.returncode == 2
+    assert "The run was begun with another pickosim" in done.stderr
+
+
+def test_a_folder_of_another_layout_is_refused(copied):
+    path = copied / "manifest.json"
+    manifest = json.loads(path.read_text("utf-8"))
+    del manifest["format"]
+    path.write_text(json.dumps(manifest), encoding="utf-8")
+    for load in (pickosim.resume, pickosim.load_results, pickosim.report):
+        with pytest.raises(PickosimError, match=r"was written by another version of pickosim \("):
+            load(copied)
 
 
 def test_a_helper_of_a_bot_that_has_changed_is_refused(tmp_path):
@@ -370,7 +458,9 @@ def test_from_another_place_it_is_said_where_a_run_began(tmp_path, monkeypatch):
     with pytest.raises(PickosimError):
         begin(Path("run"), ["raises.py", "eager"])
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(PickosimError, match=r"The run was started in .*began: go on from there"):
+    with pytest.raises(
+        PickosimError, match=r"The run was started in .*began: resume it from there"
+    ):
         pickosim.resume("began/run")
 
 
@@ -386,7 +476,7 @@ def test_editing_a_strategy_file_changes_the_next_run(tmp_path):
     for more in ("", " & (turn.total >= 26)"):
         source.write_text(code.format(more), encoding="utf-8")
         results = pickosim.tournament([str(source), "eager"], games=2_000, workers=2, chunk=300)
-        rows = results.standings.filter(pl.col("strategy") == str(source))
+        rows = results.standings.filter(pl.col("bot") == str(source))
         shares.append(rows["win_share"].item())
     assert shares[0] != shares[1]
 
@@ -396,7 +486,7 @@ def test_editing_a_strategy_file_changes_the_next_run(tmp_path):
 
 def test_two_runs_cannot_share_a_folder(tmp_path):
     folder = tmp_path / "run"
-    process = start_process(folder)
+    process = start_process(folder, games=1_000_000)  # which nobody waits for
     wait_for_shards(folder, 1, process)
     os.kill(process.pid, signal.SIGSTOP)
     try:
@@ -405,9 +495,8 @@ def test_two_runs_cannot_share_a_folder(tmp_path):
         with pytest.raises(PickosimError, match="Another run is writing to"):
             pickosim.resume(folder)
     finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-    with pytest.raises(PickosimError, match=r"not finished\. To go on with it: pickosim resume"):
+        kill(process)
+    with pytest.raises(PickosimError, match=r"not finished\. To resume it: pickosim resume"):
         begin(folder)
 
 
@@ -422,9 +511,9 @@ def test_a_folder_that_holds_something_else_is_left_alone(tmp_path, whole):
 
 
 def test_a_finished_run_is_shown_again(whole, capsys):
-    assert cli.run(["resume", str(whole.folder), "--format", "json"]) == 0
+    assert cli.run(["resume", str(whole.folder), "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
-    wanted = {"strategy", "games", "win_share", "win_share_low", "win_share_high", "mean_score"}
+    wanted = {"bot", "games", "win_share", "win_share_low", "win_share_high", "mean_score"}
     assert wanted | {"mean_rank", "rating", "rating_error"} <= set(shown["standings"][0])
     assert {"matchups", "seats", "manifest"} <= set(shown)
     assert shown["manifest"]["plan"]["rules"]["name"] == "extrawurm"
@@ -434,17 +523,15 @@ def test_saved_games_are_the_games(whole):
     games = saved(whole.folder)
     assert len(games) == 3 * GAMES * 2
     assert games["seed"].unique().to_list() == [3]
-    means = games.group_by("strategy").agg(pl.col("win_share").mean(), pl.col("score").mean())
+    means = games.group_by("bot").agg(pl.col("win_share").mean(), pl.col("score").mean())
     for row in means.iter_rows(named=True):
-        standing = whole.standings.row(
-            by_predicate=pl.col("strategy") == row["strategy"], named=True
-        )
+        standing = whole.standings.row(by_predicate=pl.col("bot") == row["bot"], named=True)
         assert row["win_share"] == pytest.approx(standing["win_share"])
         assert row["score"] == pytest.approx(standing["mean_score"])
-    row = games.filter((pl.col("table") == 1) & (pl.col("rotation") == 1)).row(7, named=True)
+    row = games.filter((pl.col("matchup") == 1) & (pl.col("rotation") == 1)).row(7, named=True)
     match = pickosim.api.game_of_run(whole.folder, row["game"], 1)
     trace = pickosim.watch(match.strategies, match.rules, match.seed, row["game"])
     one = games.filter((pl.col("game") == row["game"]) & (pl.col("rotation") == 1))
-    assert list(match.specs) == one["strategy"].to_list()
+    assert list(match.specs) == one["bot"].to_list()
     assert trace[-1]["scores"] == one["score"].to_list()
     assert trace[-1]["turns"] == one["turns"][0]

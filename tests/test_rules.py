@@ -1,9 +1,11 @@
-"""The rules: presets against the rules page, every way to write options, every mistake."""
+"""The rules: presets against the rules page, every way to write options, every error."""
 
 import json
 import pickle
+import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,19 +13,19 @@ from typing import Any
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 
 from pickosim.errors import PickosimError, RulesError, suggest
-from pickosim.rules import (
+from pickosim.rule_files import (
     PRESETS,
-    SPECIALISTS,
-    WORM,
-    RuleSet,
-    Seat,
+    as_arguments,
     differences,
     load_rules,
     presets,
+    rules_schema,
 )
+from pickosim.rules import MAPPINGS, SPECIALISTS, WORM, RuleSet, Seat
 
 TILES = {
     **dict.fromkeys(range(21, 25), 1),
@@ -100,7 +102,7 @@ def write(path: Path, text: str) -> Path:
 
 
 def mistake(spec: str | Path, *sets: str) -> str:
-    """The message that loading these rules ends with."""
+    """The error message of loading these rules."""
     with pytest.raises(RulesError) as caught:
         load_rules(spec, sets)
     return str(caught.value)
@@ -183,7 +185,7 @@ def test_as_dict_survives_json(rules: RuleSet) -> None:
 
 
 def test_importing_the_rules_does_not_import_the_engine() -> None:
-    code = "import pickosim.rules, sys; print({'numpy', 'numba'} & set(sys.modules))"
+    code = "import pickosim.rule_files, sys; print({'numpy', 'numba'} & set(sys.modules))"
     answer = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
@@ -231,7 +233,7 @@ def test_sets_apply_in_order_after_the_base() -> None:
     assert rules.tiles == {21: 1, 36: 3}
 
 
-def test_only_the_last_set_has_to_make_a_game() -> None:
+def test_only_the_result_of_all_sets_has_to_be_playable() -> None:
     rules = load_rules("extrawurm", ["specialists.weasel=27", "specialists.golden-die=25"])
     assert (rules.specialists["weasel"], rules.specialists["golden-die"]) == (27, 25)
 
@@ -251,7 +253,7 @@ def test_with_options_changes_whole_options_before_entries() -> None:
     assert load_rules("classic").with_options({}) == load_rules("classic")
 
 
-def test_with_options_takes_stored_tables_too() -> None:
+def test_with_options_takes_stored_mappings_too() -> None:
     extrawurm = load_rules("extrawurm", ["specialists.apple={seat=0}"])
     changes = {"tiles": extrawurm.tiles, "specialists": extrawurm.specialists}
     assert load_rules("classic").with_options(changes).specialists == extrawurm.specialists
@@ -266,13 +268,13 @@ def test_a_file_extends_classic_unless_it_says_otherwise(tmp_path: Path) -> None
     assert load_rules(path, ["dice=6"]).dice == 6
 
 
-def test_a_file_may_lack_the_ending_and_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+def test_a_file_may_lack_the_suffix_and_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
     path = tmp_path / "mine"
     path.write_text('name = "x"\n', encoding="utf-8-sig")
     assert load_rules(str(path)).name == "x"
 
 
-def test_a_table_in_a_file_replaces_the_table_and_a_quoted_key_one_entry(tmp_path: Path) -> None:
+def test_a_mapping_in_a_file_replaces_all_entries_and_a_quoted_key_one(tmp_path: Path) -> None:
     path = write(
         tmp_path / "mine.toml",
         """
@@ -337,7 +339,7 @@ def test_a_preset_wins_over_a_file_of_its_name(
         ("claim.x=1", 'unknown option "claim.x"; did you mean "claim"?'),
         ("=1", f'unknown option ""; the options are {", ".join(CLASSIC)}.'),
         ("extends=short", f'unknown option "extends"; the options are {", ".join(CLASSIC)}.'),
-        ("claim", "an option is set with option=value, such as claim=any-lower."),
+        ("claim", "write option=value, such as claim=any-lower."),
         (
             "flip_returned=True",
             'flip_returned must be true or false, not "True"; did you mean "true"?',
@@ -360,10 +362,9 @@ def test_a_preset_wins_over_a_file_of_its_name(
         ),
         (
             "tiles=5",
-            "tiles must be a table of tile values and their worms, such as {21 = 1, 22 = 1}, "
-            "not 5.",
+            "tiles must map tile values to worms, such as {21 = 1, 22 = 1}, not 5.",
         ),
-        ("tiles={}", "there are no tiles, so there is nothing to play for."),
+        ("tiles={}", "there are no tiles; at least one is needed."),
         ("tiles.100=1", 'unknown tile "100"; tiles have values from 1 to 99.'),
         ("tiles.036=1", 'unknown tile "036"; tiles have values from 1 to 99.'),
         ("tiles.=1", 'unknown tile ""; tiles have values from 1 to 99.'),
@@ -377,7 +378,7 @@ def test_a_preset_wins_over_a_file_of_its_name(
         ),
         (
             f"tiles={{{','.join(f'{value}=1' for value in range(1, 34))}}}",
-            "33 tiles are too many; 32 can be in play at most.",
+            "33 tiles are too many; at most 32 can be in play.",
         ),
         ("exact_only=[11]", "exact_only names tile 11, which is not in play."),
         (
@@ -390,7 +391,7 @@ def test_a_preset_wins_over_a_file_of_its_name(
         ),
         (
             "specialists=none",
-            "specialists must be a table of specialists and their places, such as "
+            "specialists must map specialists to their places, such as "
             '{weasel = 25, apple = {seat = 0}}, not "none".',
         ),
         ("specialists.wesel=25", 'unknown specialist "wesel"; did you mean "weasel"?'),
@@ -417,7 +418,8 @@ def test_a_preset_wins_over_a_file_of_its_name(
         ("specialists.apple=11", "specialists.apple starts on tile 11, which is not in play."),
         (
             "specialists.raven={seat=0}",
-            "specialists.raven starts with seat 0, but nobody ever owns the raven.",
+            "specialists.raven starts with seat 0, but no player can hold the raven; "
+            "start it on a tile.",
         ),
         (
             "specialists={raven=21,apple=21}",
@@ -454,11 +456,11 @@ def test_mistake_in_a_set(text: str, message: str) -> None:
     assert mistake("classic", text) == f"--set {text}: {message}"
 
 
-def test_the_set_with_the_mistake_is_blamed() -> None:
+def test_the_error_names_the_set_with_the_mistake() -> None:
     assert mistake("classic", "dice=7", "steal=always", "dice=6").startswith("--set steal=always: ")
 
 
-def test_all_sets_are_blamed_for_a_combination_that_makes_no_game() -> None:
+def test_the_error_of_an_unplayable_combination_names_all_sets() -> None:
     message = mistake("extrawurm", "tiles.25=none", "dice=7")
     assert message == (
         "--set tiles.25=none --set dice=7: "
@@ -466,7 +468,7 @@ def test_all_sets_are_blamed_for_a_combination_that_makes_no_game() -> None:
     )
 
 
-def test_mistakes_of_with_options_have_no_place_to_blame() -> None:
+def test_errors_of_with_options_have_no_prefix() -> None:
     with pytest.raises(RulesError, match=r"^dice must be a whole number from 1 to 12, not 8\.5\.$"):
         load_rules("classic").with_options({"dice": 8.5})
 
@@ -482,7 +484,7 @@ def test_mistakes_of_with_options_have_no_place_to_blame() -> None:
         ("tiles.99=20",),
     ],
 )
-def test_odd_rules_that_still_make_a_game(sets: tuple[str, ...]) -> None:
+def test_odd_rules_that_can_be_played(sets: tuple[str, ...]) -> None:
     load_rules("classic", sets)
 
 
@@ -504,7 +506,7 @@ def test_odd_rules_that_still_make_a_game(sets: tuple[str, ...]) -> None:
         (("tiles={3=1,21=1}", "exact_only=[3]"), "tile 3 can never leave the grill"),
     ],
 )
-def test_odd_rules_that_make_no_game(sets: tuple[str, ...], reason: str) -> None:
+def test_odd_rules_that_cannot_be_played(sets: tuple[str, ...], reason: str) -> None:
     assert reason in mistake("classic", *sets)
 
 
@@ -516,20 +518,20 @@ def test_odd_rules_that_make_no_game(sets: tuple[str, ...], reason: str) -> None
         (
             "zzz",
             f'no preset is named "zzz"; the presets are {", ".join(PRESETS)}, '
-            "and a file of rules ends in .toml.",
+            "and a rule file ends in .toml.",
         ),
         (
             "z" * 300,
             f'no preset is named "{"z" * 300}"; the presets are {", ".join(PRESETS)}, '
-            "and a file of rules ends in .toml.",
+            "and a rule file ends in .toml.",
         ),
-        ("missing.toml", "missing.toml: there is no such file."),
-        (Path("missing"), "missing: there is no such file."),
-        ("folder", "folder: this is a directory, not a file of rules."),
-        ("folder.toml", "folder.toml: this is a directory, not a file of rules."),
+        ("missing.toml", "missing.toml: the file does not exist."),
+        (Path("missing"), "missing: the file does not exist."),
+        ("folder", "folder: this is a folder, not a rule file."),
+        ("folder.toml", "folder.toml: this is a folder, not a rule file."),
     ],
 )
-def test_rules_that_are_not_there(
+def test_missing_rules(
     spec: str | Path, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -579,12 +581,12 @@ def test_a_file_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert mistake(path) == f"{path}: the file cannot be read (Permission denied)."
 
 
-def test_a_mistake_further_down_names_both_files(
+def test_an_error_in_an_extended_file_names_both_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write(Path("my.toml"), 'extends = "base.toml"')
-    assert mistake("my.toml") == "base.toml (extended by my.toml): there is no such file."
+    assert mistake("my.toml") == "base.toml (extended by my.toml): the file does not exist."
     write(Path("base.toml"), "dice = 0")
     assert mistake("my.toml").startswith("base.toml (extended by my.toml): dice must be")
 
@@ -595,10 +597,10 @@ def test_files_that_extend_each_other(tmp_path: Path, monkeypatch: pytest.Monkey
     write(Path("b.toml"), 'extends = "./a.toml"')
     assert mistake("a.toml") == (
         "a.toml (extended by b.toml): "
-        "files cannot extend each other in a circle: a.toml -> b.toml -> a.toml."
+        "files extend each other in a circle: a.toml -> b.toml -> a.toml; remove one `extends`."
     )
     write(Path("self.toml"), 'extends = "self.toml"')
-    assert "in a circle: self.toml -> self.toml." in mistake("self.toml")
+    assert "in a circle: self.toml -> self.toml; " in mistake("self.toml")
 
 
 def test_rules_errors_are_mistakes_of_the_user() -> None:
@@ -636,7 +638,7 @@ def test_differences_are_single_entries_as_set_takes_them() -> None:
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_arguments_of_a_preset_are_its_name(name: str) -> None:
-    assert load_rules(name).as_arguments() == ["--rules", name]
+    assert as_arguments(load_rules(name)) == ["--rules", name]
 
 
 @pytest.mark.parametrize(
@@ -658,7 +660,7 @@ def test_arguments_of_a_preset_are_its_name(name: str) -> None:
     ],
 )
 def test_arguments_are_short(base: str, sets: list[str], arguments: list[str]) -> None:
-    assert load_rules(base, sets).as_arguments() == arguments
+    assert as_arguments(load_rules(base, sets)) == arguments
 
 
 WRITTEN_LIKE_VALUES = [
@@ -678,14 +680,14 @@ WRITTEN_LIKE_VALUES = [
 
 
 def lines(longest: int) -> st.SearchStrategy[str]:
-    """Texts that fit on one line, those that look like something else among them."""
+    """Texts that fit on one line, including some that look like other values."""
     printable = st.text(max_size=longest).filter(str.isprintable)
     return st.sampled_from(WRITTEN_LIKE_VALUES) | printable.map(str.strip).filter(bool)
 
 
 @st.composite
 def rule_sets(draw: st.DrawFn) -> RuleSet:
-    """Any rules that make a game."""
+    """Any rules that can be played."""
     tiles = draw(st.dictionaries(st.integers(1, 99), st.integers(0, 20), min_size=1, max_size=32))
     seats = st.integers(0, 6).map(lambda seat: {"seat": seat})
     places: st.SearchStrategy[object] = st.sampled_from(sorted(tiles)) | seats
@@ -722,7 +724,7 @@ def rule_sets(draw: st.DrawFn) -> RuleSet:
 
 @given(rule_sets())
 def test_arguments_give_the_same_rules_back(rules: RuleSet) -> None:
-    flag, base, *rest = rules.as_arguments()
+    flag, base, *rest = as_arguments(rules)
     assert flag == "--rules"
     assert set(rest[::2]) <= {"--set"}
     again = load_rules(base, rest[1::2])
@@ -739,3 +741,93 @@ def test_differences_lead_from_one_to_the_other(a: RuleSet, b: RuleSet) -> None:
 def test_any_rules_survive_json_and_pickle(rules: RuleSet) -> None:
     assert load_rules("classic").with_options(json.loads(json.dumps(rules.as_dict()))) == rules
     assert pickle.loads(pickle.dumps(rules)) == rules
+
+
+# ------------------------------------------------------------------------------------- JSON Schema
+
+
+SCHEMA = rules_schema()
+
+
+def is_valid(document: object) -> bool:
+    valid: bool = Draft202012Validator(SCHEMA).is_valid(document)
+    return valid
+
+
+def test_the_schema_is_a_schema_that_describes_every_option() -> None:
+    Draft202012Validator.check_schema(SCHEMA)
+    assert json.loads(json.dumps(SCHEMA)) == SCHEMA
+    assert set(SCHEMA["properties"]) == {"extends", *CLASSIC}
+    assert all(option["description"].endswith(".") for option in SCHEMA["properties"].values())
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_schema_accepts_the_file_of_a_preset(name: str) -> None:
+    path = Path(__file__).parents[1] / "pickosim" / "presets" / f"{name}.toml"
+    document = tomllib.loads(path.read_text(encoding="utf-8"))
+    assert document["name"] == name
+    assert is_valid(document)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        'extends = "base/one.toml"',
+        '"tiles.36" = 5\n"tiles.21" = "none"',
+        '"specialists.weasel" = 30\n"specialists.raven" = "nowhere"',
+        '"specialists.apple" = {seat = 0}',
+        '[tiles]\n21 = 1\n22 = "none"',
+        "[specialists]\nweasel = 25\n[specialists.apple]\nseat = 1",
+        'golden_die_faces = [1, 1, 1, "worm", "worm", "worm"]',
+    ],
+)
+def test_the_schema_accepts_what_a_file_may_say(text: str, tmp_path: Path) -> None:
+    assert is_valid(tomllib.loads(text))
+    (tmp_path / "base").mkdir()
+    write(tmp_path / "base" / "one.toml", "")
+    load_rules(write(tmp_path / "mine.toml", text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "flip_retruned = true",
+        "dice = 13",
+        "dice = true",
+        'dice = "8"',
+        'claim = "lowest"',
+        'steal = "always"',
+        'flip_returned = "true"',
+        "extends = 5",
+        'name = ""',
+        "exact_only = [21, 21]",
+        'golden_die_faces = [1, 2, 3, 4, "worm"]',
+        "golden_die_faces = [1, 2, 3, 4, 5, 6]",
+        "tiles = 5",
+        "[tiles]\n100 = 1",
+        "[tiles]\n21 = 21",
+        '"tiles.036" = 1',
+        '"tiles.36" = "nowhere"',
+        "[specialists]\nwesel = 25",
+        '"specialists.weasel" = "none"',
+        '"specialists.apple" = {seat = 7}',
+        '"specialists.apple" = {seat = 1, tile = 21}',
+        '"claim.x" = 1',
+    ],
+)
+def test_the_schema_refuses_what_the_loader_refuses(text: str, tmp_path: Path) -> None:
+    assert not is_valid(tomllib.loads(text))
+    mistake(write(tmp_path / "mine.toml", text))
+
+
+@given(rule_sets())
+def test_the_schema_accepts_any_rules(rules: RuleSet) -> None:
+    assert is_valid(rules.as_dict())
+
+
+@pytest.mark.parametrize("option", MAPPINGS)
+def test_the_pattern_of_keys_matches_the_keys(option: str) -> None:
+    mapping = MAPPINGS[option]
+    tried = {*mapping.keys, *map(str, range(-1, 1001)), "021", "", "wesel"}
+    assert {key for key in tried if re.fullmatch(mapping.key_pattern, key)} == set(mapping.keys)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
+import re
+from dataclasses import MISSING, fields
+from functools import partial
 from itertools import permutations
 from math import inf, sqrt
 
@@ -13,12 +17,20 @@ from polars.testing import assert_frame_equal
 from scipy.stats import binomtest
 
 import pickosim
-from pickosim.api import Results, tournament
-from pickosim.errors import PickosimError
+from pickosim import PickosimError, Results, cli
+from pickosim.engine.tally import PARTS
+from pickosim.runs import run as run_module
+from pickosim.runs.workers import Workers
 from pickosim.stats.moments import mean_interval, share_interval
+from pickosim.studies.arms import Chunk
+from pickosim.studies.kinds import OPTIONS
+from pickosim.studies.options import PYTHON_ONLY
 from pickosim.studies.schedule import FIRST_LOOK, LOOK_GROWTH, Matchup, lane, rotations, round_robin
-from pickosim.studies.tournament_sums import GROUPS, PARTS, count_choices
-from pickosim.studies.tournament_tables import ALL_BOTS, SCHEMAS
+from pickosim.studies.tournament_results import ALL_BOTS, FRAMES
+from pickosim.studies.tournament_sums import GROUPS, count_choices
+
+tournament = partial(pickosim.tournament, workers=1)
+"""In this process, unless a test says otherwise."""
 
 TWINS = ["threshold:target=21", "threshold:target=21,last_dice=2"]
 """Two names of the same bot: `last_dice` is 2 by default."""
@@ -32,7 +44,7 @@ TWINS = ["threshold:target=21", "threshold:target=21,last_dice=2"]
     [
         (["eager"], 2, 10, "needs 2 bots, and only 1 is entered; a bot may be entered several"),
         (["eager"], 3, 10, "needs 3 bots, and only 1 is entered"),
-        (["eager", "random"], 2, 0, 'like 20000, 250k or 1M, not "0"'),
+        (["eager", "random"], 2, 0, 'e.g. 20000, 250k or 1M, not "0"'),
         (["eager", "threshold:targt=21..23"], 2, 10, 'no parameter "targt"; did you mean "target"'),
         (["eager", "radnom"], 2, 10, 'did you mean "random"'),
         (["eager", "random"], 1, 10, "2 to 7 players can play, not 1"),
@@ -43,6 +55,68 @@ def test_what_cannot_be_played_is_refused(bots, players, games, said):
         tournament(bots, "classic", players, games, seed=0)
 
 
+def test_a_misspelt_option_is_refused_alike_from_python_and_the_command_line(capsys):
+    with pytest.raises(PickosimError) as refused:
+        pickosim.tournament(["eager", "random"], games=10, precison="1%")
+    said, _, known = str(refused.value).partition("? ")
+    assert f"{said}?" == 'There is no option "precison"; did you mean "precision"?'
+    assert known.startswith("The options are bots, rules, players, games, seed, ")
+    assert cli.run(["tournament", "eager", "random", "--games", "10", "--precison", "1%"]) == 2
+    assert capsys.readouterr().err.startswith(
+        'pickosim: There is no option "--precison"; did you mean "--precision"?'
+    )
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("workers", "Workers are a whole number from 1 on, not 0."),
+        ("players", "2 to 7 players can play, not 0"),
+        ("games", 'Write games as a whole number above 0, e.g. 20000, 250k or 1M, not "0".'),
+        ("max_matchups", "0 matchups cannot be played."),
+    ],
+)
+def test_a_zero_is_refused_and_not_taken_for_the_default(option, said, tmp_path, capsys):
+    with pytest.raises(PickosimError, match=re.escape(said)):
+        pickosim.tournament(["eager", "random"], **{"games": 10, option: 0})
+    flags = {"games": "10", "out": str(tmp_path / "run"), option: "0"}
+    words = [word for name, value in flags.items() for word in (_flag(name), value)]
+    assert cli.run(["tournament", "eager", "random", *words]) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+def _flag(option: str) -> str:
+    return f"--{option.replace('_', '-')}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "positional"), [("tournament", "bots"), ("compare", "rules"), ("balance", None)]
+)
+def test_python_and_the_command_line_have_the_same_options(kind, positional, capsys):
+    signature = inspect.signature(getattr(pickosim, kind))
+    assert cli.run([kind, "--help"]) == 0
+    flags = set(re.findall(r"--[a-z][a-z-]*", capsys.readouterr().out))
+    printing = {"--help", "--json", "--csv"}
+    assert printing < flags
+    named = {_flag(name) for name in signature.parameters if name not in PYTHON_ONLY}
+    assert named - {_flag(positional or "")} == flags - printing
+    assert set(PYTHON_ONLY) == {"progress", "chunk"} <= set(signature.parameters)
+    declared = {field.name: field.default for field in fields(OPTIONS[kind])}
+    defaults = {
+        name: MISSING if parameter.default is inspect.Parameter.empty else parameter.default
+        for name, parameter in signature.parameters.items()
+    }
+    assert defaults == declared
+
+
+def test_the_first_options_of_a_tournament_need_no_names():
+    parameters = inspect.signature(pickosim.tournament).parameters
+    assert list(parameters)[:5] == ["bots", "rules", "players", "games", "seed"]
+    by_name = tournament(bots=["eager", "thief"], rules="french", players=2, games=40, seed=3)
+    assert_same(tournament(["eager", "thief"], "french", 2, 40, 3), by_name)
+
+
 # ------------------------------------------------------------------------------ against single runs
 
 
@@ -51,7 +125,7 @@ def block_means(matchup: Matchup, rules: str, first: int, blocks: int) -> dict[s
     shares = {bot: np.zeros(blocks) for bot in matchup}
     for seating in rotations(matchup):
         played = pickosim.play(seating, rules, games=blocks, seed=5, first=first)
-        for bot, rows in played.seats.group_by("strategy"):
+        for bot, rows in played.seats.group_by("bot"):
             shares[bot[0]] += rows.sort("game")["win_share"].to_numpy() / len(matchup)
     return shares
 
@@ -65,9 +139,9 @@ def test_shares_and_intervals_are_those_of_the_blocks():
     result = tournament(bots, "extrawurm", 3, 600, seed=5)
     shares = block_means(bots, "extrawurm", 0, 200)
     assert result.games == 600
-    assert sorted(result.standings["strategy"]) == sorted(bots)
+    assert sorted(result.standings["bot"]) == sorted(bots)
     for row in result.standings.iter_rows(named=True):
-        values = shares[row["strategy"]]
+        values = shares[row["bot"]]
         half = 1.959964 * standard_error(values)
         assert row["games"] == 600
         assert row["win_share"] == pytest.approx(values.mean())
@@ -75,7 +149,7 @@ def test_shares_and_intervals_are_those_of_the_blocks():
         assert row["win_share"] - row["win_share_low"] == pytest.approx(half, rel=1e-6)
 
 
-def test_over_several_tables_only_the_chance_within_each_counts():
+def test_over_several_matchups_only_the_chance_within_each_counts():
     bots = ["eager", "cautious", "random"]
     result = tournament(bots, "classic", 2, 400, seed=5)
     values: dict[str, list[np.ndarray]] = {bot: [] for bot in bots}
@@ -83,14 +157,14 @@ def test_over_several_tables_only_the_chance_within_each_counts():
         for bot, shares in block_means(matchup, "classic", lane(number), 200).items():
             values[bot].append(shares)
             row = result.matchups.row(
-                by_predicate=(pl.col("table") == number) & (pl.col("strategy") == bot),
+                by_predicate=(pl.col("matchup") == number) & (pl.col("bot") == bot),
                 named=True,
             )
             assert row["win_share"] == pytest.approx(shares.mean())
             half = min(1 - shares.mean(), 1.959964 * standard_error(shares))
             assert row["win_share_high"] - row["win_share"] == pytest.approx(half, rel=1e-6)
     for row in result.standings.iter_rows(named=True):
-        first, second = values[row["strategy"]]
+        first, second = values[row["bot"]]
         half = 1.959964 * sqrt(standard_error(first) ** 2 + standard_error(second) ** 2) / 2
         assert row["win_share"] == pytest.approx((first.mean() + second.mean()) / 2)
         assert (row["win_share_high"] - row["win_share_low"]) / 2 == pytest.approx(half, rel=1e-6)
@@ -101,21 +175,21 @@ def test_scores_and_ranks_are_those_of_the_games():
     row = tournament(bots, "classic", 2, 200, seed=3).standings.row(0, named=True)
     seats = pl.concat(
         [pickosim.play(seating, "classic", games=100, seed=3).seats for seating in rotations(bots)]
-    ).filter(pl.col("strategy") == row["strategy"])
+    ).filter(pl.col("bot") == row["bot"])
     assert row["mean_score"] == pytest.approx(seats["score"].mean())
     assert row["mean_rank"] == pytest.approx(seats["rank"].mean())
 
 
-def test_win_shares_of_a_table_sum_to_one():
+def test_win_shares_of_a_matchup_sum_to_one():
     result = tournament(["eager", "random", "cautious", "thief"], "french", 3, 300, seed=1)
-    tables = result.matchups.group_by("table").agg(pl.col("win_share").sum())
-    assert tables["win_share"].to_list() == pytest.approx([1.0] * 4)
+    matchups = result.matchups.group_by("matchup").agg(pl.col("win_share").sum())
+    assert matchups["win_share"].to_list() == pytest.approx([1.0] * 4)
     assert result.standings["win_share"].is_sorted(descending=True)
 
 
 def test_of_two_bots_one_finishes_ahead():
     result = tournament(["eager", "random", "cautious"], "classic", 3, 300, seed=1)
-    ahead = {(row["strategy"], row["rival"]): row for row in result.pairs.iter_rows(named=True)}
+    ahead = {(row["bot"], row["rival"]): row for row in result.pairs.iter_rows(named=True)}
     assert len(ahead) == 6
     for (bot, rival), row in ahead.items():
         assert row["ahead"] + ahead[rival, bot]["ahead"] == pytest.approx(1.0)
@@ -145,9 +219,9 @@ def test_of_three_twins_the_interval_holds_one_half():
 def assert_same(a: Results, b: Results) -> None:
     """Equal to the last bit."""
     assert a.manifest["result"] == b.manifest["result"]
-    assert list(a.tables) == list(b.tables) == list(SCHEMAS)
-    for name in a.tables:
-        assert_frame_equal(a.tables[name], b.tables[name], check_exact=True)
+    assert list(a.frames) == list(b.frames) == list(FRAMES)
+    for name in a.frames:
+        assert_frame_equal(a.frames[name], b.frames[name], check_exact=True)
 
 
 @pytest.fixture(scope="module")
@@ -155,10 +229,83 @@ def whole() -> Results:
     return tournament(["eager", "random", "cautious"], "french", 3, 999, seed=8)
 
 
+@pytest.fixture
+def only_workers(monkeypatch) -> None:
+    """Even a small run is played by workers, none of it in this process."""
+    monkeypatch.setattr(run_module, "SMALL_STAGE", 0)
+
+
 @pytest.mark.parametrize("workers", [2, 8])
-def test_the_number_of_workers_changes_nothing(whole, workers):
+def test_the_number_of_workers_changes_nothing(whole, workers, only_workers):
     bots = ["eager", "random", "cautious"]
-    assert_same(tournament(bots, "french", 3, 999, 8, workers, chunk=50), whole)
+    assert_same(tournament(bots, "french", 3, 999, 8, workers=workers, chunk=50), whole)
+
+
+@pytest.fixture
+def pools(monkeypatch) -> list[int]:
+    """The number of workers of every pool that is started."""
+    started: list[int] = []
+    pool = Workers.pool
+
+    def counted(self: Workers):
+        started.append(self.number)
+        return pool(self)
+
+    monkeypatch.setattr(Workers, "pool", counted)
+    return started
+
+
+@pytest.fixture
+def played_here(monkeypatch) -> list[str]:
+    """The names of the chunks that are played in this process; workers have the class as it was."""
+    names: list[str] = []
+    play = Chunk.play
+
+    def noted(self: Chunk, games):
+        names.append(self.name)
+        return play(self, games)
+
+    monkeypatch.setattr(Chunk, "play", noted)
+    return names
+
+
+@pytest.mark.parametrize(
+    ("limits", "here", "pools_started"),
+    [
+        ({"WORKER_START": inf}, 7, []),
+        ({"WORKER_START": 0}, 1, [2]),
+        ({"SMALL_STAGE": 998}, 0, [2]),
+        ({"SMALL_STAGE": 999, "WORKER_START": inf}, 7, []),
+    ],
+    ids=["all here", "one chunk here", "all by workers", "just small enough"],
+)
+def test_where_a_small_run_is_played_changes_nothing(
+    whole, monkeypatch, pools, played_here, limits, here, pools_started
+):
+    for name, value in limits.items():
+        monkeypatch.setattr(run_module, name, value)
+    bots = ["eager", "random", "cautious"]
+    assert_same(tournament(bots, "french", 3, 999, 8, workers=2, chunk=50), whole)
+    assert (len(played_here), pools) == (here, pools_started)
+
+
+@pytest.mark.parametrize("limit", ["SMALL_STAGE", "WORKER_START"])
+def test_where_a_run_of_one_chunk_is_played_changes_nothing(monkeypatch, pools, played_here, limit):
+    """A chunk that was begun in this process ends there: without any left, workers are not started."""
+    play = partial(tournament, ["eager", "random"], "extrawurm", 2, 60, seed=4)
+    alone = play()
+    assert (len(played_here), pools) == (1, [])
+    monkeypatch.setattr(run_module, limit, 0)
+    assert_same(play(workers=2), alone)
+    by_workers = limit == "SMALL_STAGE"
+    assert (len(played_here), pools) == ((1, [2]) if by_workers else (2, []))
+
+
+def test_one_worker_is_this_process(monkeypatch, pools):
+    monkeypatch.setattr(run_module, "SMALL_STAGE", 0)
+    monkeypatch.setattr(run_module, "WORKER_START", 0)
+    assert tournament(["eager", "random"], games=60, chunk=5).games == 60
+    assert pools == []
 
 
 @pytest.mark.parametrize("chunk", [7, 50, 332])
@@ -173,9 +320,9 @@ def test_another_seed_gives_other_games(whole):
 
 
 def test_matchups_do_not_share_dice():
-    """The twins' tables against the same third bot would be equal if they did."""
+    """The twins' matchups against the same third bot would be equal if they did."""
     result = tournament([*TWINS, "random"], "classic", 2, 200, seed=0)
-    scores = result.matchups.filter(pl.col("strategy") == "random")["mean_score"]
+    scores = result.matchups.filter(pl.col("bot") == "random")["mean_score"]
     assert scores[0] != scores[1]
 
 
@@ -200,7 +347,7 @@ def test_a_single_block_tells_nothing():
     assert result.standings["win_share_high"].to_list() == [1.0, 1.0]
 
 
-def test_a_mistake_in_a_worker_reaches_its_reader(tmp_path):
+def test_a_mistake_in_a_worker_reaches_its_reader(tmp_path, only_workers):
     source = tmp_path / "wrong.py"
     source.write_text(
         "from pickosim import Strategy\n"
@@ -210,7 +357,7 @@ def test_a_mistake_in_a_worker_reaches_its_reader(tmp_path):
         encoding="utf-8",
     )
     with pytest.raises(
-        PickosimError, match=r"answered 7; legal: .* To see that game: pickosim watch"
+        PickosimError, match=r"returned 7; legal: .* To see that game: pickosim watch"
     ):
         tournament(["eager", str(source)], "classic", 2, 10, seed=0, workers=2)
 
@@ -253,12 +400,12 @@ def test_intervals_cover_the_truth_as_often_as_they_say():
     """Over 200 seeded tournaments; the truth is what one of 20 times their length finds."""
     bots = ["eager", "cautious"]
     long = tournament(bots, games=1_000_000, seed=10**6)
-    truth = long.standings.sort("strategy")
+    truth = long.standings.sort("bot")
     score = long.pairs.row(0, named=True)["score_difference"]
     covered = dict.fromkeys(["win_share", "mean_score", "rating", "score_difference"], 0)
     for seed in range(200):
         result = tournament(bots, games=250, seed=seed)
-        rows = result.standings.sort("strategy")
+        rows = result.standings.sort("bot")
         for name in ("win_share", "mean_score"):
             low, high = rows[f"{name}_low"][1], rows[f"{name}_high"][1]
             covered[name] += low <= truth[name][1] <= high
@@ -275,25 +422,25 @@ def test_intervals_cover_the_truth_as_often_as_they_say():
 
 
 def test_a_precision_is_reached_and_hardly_more():
-    result = tournament(["eager", "cautious", "random"], games="1M", precision="2%", seed=1)
-    width = (result.standings["win_share_high"] - result.standings["win_share_low"]).max()
-    assert width <= 0.02
-    assert width > 0.02 / sqrt(LOOK_GROWTH) * 0.95 or result.games == 2 * FIRST_LOOK * 3
-    assert result.manifest["result"]["widest_interval"] == pytest.approx(width)
+    result = tournament(["eager", "cautious", "random"], games="1M", precision="1%", seed=1)
+    half = (result.standings["win_share_high"] - result.standings["win_share_low"]).max() / 2
+    assert half <= 0.01
+    assert half > 0.01 / sqrt(LOOK_GROWTH) * 0.95 or result.games == 2 * FIRST_LOOK * 3
+    assert result.manifest["result"]["widest_half"] == pytest.approx(half)
 
 
 def test_a_precision_out_of_reach_is_said():
-    result = tournament(["eager", "cautious"], games=5_000, precision="0.01%", seed=1)
+    result = tournament(["eager", "cautious"], games=5_000, precision="0.005%", seed=1)
     assert result.games == 5_000
-    assert "and not reached within 5,000 games a matchup" in result.remarks[0]
+    assert "and not reached within 5,000 games per matchup" in result.remarks[0]
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_sequential_test_decides_the_same_with_any_workers(workers):
+def test_a_sequential_test_decides_the_same_with_any_workers(workers, only_workers):
     result = tournament(["eager", "cautious"], games="1M", sprt="0,1%", seed=2, workers=workers)
     test = result.manifest["result"]["sprt"]
     assert (test["verdict"], result.games) == ("H1", 2 * FIRST_LOOK)
-    assert "eager wins 51 % against cautious rather than 50 %" in result.remarks[0]
+    assert "`eager` wins 51 % against `cautious` rather than 50 %" in result.remarks[0]
     other = tournament(["cautious", "eager"], games="1M", sprt="0,1%", seed=2, workers=workers)
     assert other.manifest["result"]["sprt"]["verdict"] == "H0"
 
@@ -313,27 +460,28 @@ def test_what_was_rounded_up_or_sampled_is_said():
     rounded = tournament(["eager", "random", "cautious"], players=3, games=100)
     assert rounded.games == 102
     assert rounded.remarks == [
-        "100 games a matchup are no whole number of blocks of 3: rounded up to 102."
+        "100 games per matchup are not a whole number of blocks of 3: rounded up to 102."
     ]
-    sample = tournament(["threshold:target=21..26"], players=3, games=30, tables=5, seed=7)
-    assert sample.remarks[0] == "A sample of 5 of 20 possible tables, drawn with seed 7."
+    sample = tournament(["threshold:target=21..26"], players=3, games=30, max_matchups=5, seed=7)
+    assert sample.remarks[0] == "A sample of 5 of 20 possible matchups, drawn with seed 7."
     assert len(sample.matchups) == 15
 
 
-def test_a_gauntlet_and_one_table():
+def test_a_gauntlet_and_one_matchup_of_all():
     gauntlet = tournament(["eager", "random", "thief"], games=20, focus="thief")
     assert gauntlet.matchups["bots"].unique(maintain_order=True).to_list() == [
         "thief - eager",
         "thief - random",
     ]
-    one = tournament(["eager", "eager", "random"], table=True, games=20)
-    assert one.matchups["strategy"].to_list() == ["eager", "eager#2", "random"]
+    one = tournament(["eager", "eager", "random"], together=True, games=20)
+    assert one.matchups["bot"].to_list() == ["eager", "eager#2", "random"]
 
 
 def test_tables_are_as_documented():
     result = tournament(["eager", "random"], "extrawurm", games=40)
-    for name, schema in SCHEMAS.items():
-        assert result.tables[name].schema == pl.Schema(schema)
+    assert list(result.frames) == list(FRAMES)
+    for name, frame in FRAMES.items():
+        assert result.frames[name].schema == pl.Schema(frame.schema)
     assert result.specialists["specialist"].n_unique() == len(
         pickosim.load_rules("extrawurm").specialists
     )
@@ -346,8 +494,8 @@ def test_seats_specialists_and_histograms_are_those_of_the_games():
     seats = pl.concat([one.seats for one in played])
     for row in result.seats.iter_rows(named=True):
         rows = seats.filter(pl.col("seat") == row["seat"])
-        if row["strategy"] != ALL_BOTS:
-            rows = rows.filter(pl.col("strategy") == row["strategy"])
+        if row["bot"] != ALL_BOTS:
+            rows = rows.filter(pl.col("bot") == row["bot"])
         assert row["games"] == len(rows)
         assert row["win_share"] == pytest.approx(rows["win_share"].mean())
         assert row["mean_score"] == pytest.approx(rows["score"].mean())
@@ -360,7 +508,7 @@ def test_seats_specialists_and_histograms_are_those_of_the_games():
     )
     for row in result.specialists.iter_rows(named=True):
         rows = specialists.filter(
-            (pl.col("strategy") == row["strategy"]) & (pl.col("specialist") == row["specialist"])
+            (pl.col("bot") == row["bot"]) & (pl.col("specialist") == row["specialist"])
         )
         held = rows.filter("held_at_end")
         assert (row["games"], row["games_held"]) == (len(rows), len(held))
@@ -372,8 +520,8 @@ def test_seats_specialists_and_histograms_are_those_of_the_games():
     games = pl.concat([one.games for one in played])
     assert dict(result.lengths.iter_rows()) == dict(games["turns"].value_counts().iter_rows())
     for bot in bots:
-        counted = seats.filter(pl.col("strategy") == bot)["score"].value_counts()
-        rows = result.scores.filter(pl.col("strategy") == bot).select("score", "games")
+        counted = seats.filter(pl.col("bot") == bot)["score"].value_counts()
+        rows = result.scores.filter(pl.col("bot") == bot).select("score", "games")
         assert dict(rows.iter_rows()) == dict(counted.iter_rows())
 
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pickosim
-from pickosim.amounts import count, numbers, range_values, share
-from pickosim.api import plan_tournament
-from pickosim.bots.entrants import check_sources, enter
+from pickosim.amounts import expand_range, parse_count, parse_numbers, parse_share
+from pickosim.bots.entrants import check_bot_sources, make_entrants
 from pickosim.errors import PickosimError
+from pickosim.studies.options import make_options
 from pickosim.studies.schedule import (
     LOOK_GROWTH,
     blocks_for,
@@ -23,6 +23,13 @@ from pickosim.studies.schedule import (
     rotations,
     round_robin,
 )
+from pickosim.studies.tournament import Tournament, plan
+from pickosim.studies.tournament_options import TournamentOptions
+
+
+def planned(*args, **options) -> Tournament:
+    """A tournament as it would be played."""
+    return plan(make_options(TournamentOptions, *args, **options))
 
 
 def test_every_choice_of_bots_meets_once():
@@ -31,13 +38,13 @@ def test_every_choice_of_bots_meets_once():
     assert len(round_robin("abcdefg", 4)[0]) == 35
 
 
-def test_a_gauntlet_has_its_focus_at_every_table():
+def test_a_gauntlet_has_its_focus_in_every_matchup():
     matchups, possible = round_robin("abcd", 3, focus="c")
     assert matchups == [("c", "a", "b"), ("c", "a", "d"), ("c", "b", "d")]
     assert possible == 3
 
 
-def test_of_too_many_tables_a_seeded_sample_is_played():
+def test_of_too_many_matchups_a_seeded_sample_is_played():
     bots = [f"bot{k}" for k in range(100)]
     matchups, possible = round_robin(bots, 4, most=200, seed=1)
     assert possible == 3_921_225
@@ -113,7 +120,7 @@ def test_chunks_cover_everything_once_in_equal_pieces(first, more, size):
     ],
 )
 def test_numbers_of_games(text, number):
-    assert count(text) == number
+    assert parse_count(text) == number
 
 
 @pytest.mark.parametrize(
@@ -121,58 +128,62 @@ def test_numbers_of_games(text, number):
 )
 def test_no_numbers_of_games(text):
     with pytest.raises(PickosimError, match="250k or 1M"):
-        count(text)
+        parse_count(text)
 
 
 def test_shares_and_lists():
-    assert share("0.2%", "A precision") == pytest.approx(0.002)
-    assert share("0.002", "A precision") == share(0.002, "A precision") == 0.002
+    assert parse_share("0.2%", "A precision") == pytest.approx(0.002)
+    assert parse_share("0.002", "A precision") == parse_share(0.002, "A precision") == 0.002
     for wrong in ("0", "5", "-1%", "nan", "100%", "wide"):
-        with pytest.raises(PickosimError, match=r"A precision is a share like 0\.2%"):
-            share(wrong, "A precision")
-    assert numbers("2-5", "Players") == [2, 3, 4, 5]
-    assert numbers("7, 2,4-5,4", "Players") == [2, 4, 5, 7]
+        with pytest.raises(
+            PickosimError, match=r"A precision must be above 0 and below 1, e\.g\. 0\.2%"
+        ):
+            parse_share(wrong, "A precision")
+    assert parse_numbers("2-5", "Players") == [2, 3, 4, 5]
+    assert parse_numbers("7, 2,4-5,4", "Players") == [2, 4, 5, 7]
     for wrong in ("", "2-", "5-2", "a", "1-99999"):
         with pytest.raises(PickosimError, match="Players"):
-            numbers(wrong, "Players")
+            parse_numbers(wrong, "Players")
 
 
 def test_ranges():
-    assert range_values("21..24") == ["21", "22", "23", "24"]
-    assert range_values("0..1..0.25") == ["0", "0.25", "0.5", "0.75", "1"]
-    assert range_values("-1..1") == ["-1", "0", "1"]
-    assert range_values("0..0.3..0.1")[-1] == "0.3", "decimal steps end where they should"
-    assert range_values("any") == ["any"]
+    assert expand_range("21..24") == ["21", "22", "23", "24"]
+    assert expand_range("0..1..0.25") == ["0", "0.25", "0.5", "0.75", "1"]
+    assert expand_range("-1..1") == ["-1", "0", "1"]
+    assert expand_range("0..0.3..0.1")[-1] == "0.3", "decimal steps end where they should"
+    assert expand_range("any") == ["any"]
     for wrong in ("5..4", "1..2..0", "1..2..-1"):
-        with pytest.raises(PickosimError, match="does not ascend"):
-            range_values(wrong)
+        with pytest.raises(PickosimError, match="must go from a smaller to a larger"):
+            expand_range(wrong)
     with pytest.raises(PickosimError, match="has 100,001 values"):
-        range_values("0..1..0.00001")
+        expand_range("0..1..0.00001")
 
 
 # ---------------------------------------------------------------------------------------- entrants
 
 
 def test_ranges_enter_bots_and_copies_are_numbered():
-    names = [entrant.name for entrant in enter(["eager", "threshold:target=21..23", "eager"])]
+    names = [
+        entrant.name for entrant in make_entrants(["eager", "threshold:target=21..23", "eager"])
+    ]
     assert names == [
         *["eager", "threshold:target=21", "threshold:target=22", "threshold:target=23"],
         "eager#2",
     ]
-    two = [e.spec for e in enter(["threshold:target=21..22,last_dice=1..2"])]
+    two = [e.spec for e in make_entrants(["threshold:target=21..22,last_dice=1..2"])]
     assert two == [f"threshold:target={t},last_dice={d}" for t in (21, 22) for d in (1, 2)]
 
 
-def test_a_table_larger_than_the_field_is_filled_with_copies():
-    study = plan_tournament(["eager", "random", "thief"], "extrawurm", 4, 8)
+def test_a_game_larger_than_the_field_is_filled_with_copies():
+    study = planned(["eager", "random", "thief"], "extrawurm", 4, 8)
     assert study.bots == ["eager", "random", "thief", "eager#2"]
     assert study.matchups == (("eager", "random", "thief", "eager#2"),)
-    played = pickosim.tournament(["eager", "random"], players=5, games=10)
+    played = pickosim.tournament(["eager", "random"], players=5, games=10, workers=1)
     assert played.remarks[0] == (
-        "2 bots at a table of 5: the seats left are taken by copies (eager#2, random#2, eager#3)."
+        "2 bots in games of 5: copies take the remaining seats (`eager#2`, `random#2`, `eager#3`)."
     )
-    with pytest.raises(PickosimError, match="A table of 2 needs 2 bots, and only 1 is entered"):
-        plan_tournament(["eager"])
+    with pytest.raises(PickosimError, match="A game of 2 needs 2 bots, and only 1 is entered"):
+        planned(["eager"])
 
 
 def test_an_edit_of_a_bot_is_seen(tmp_path):
@@ -184,9 +195,9 @@ def test_an_edit_of_a_bot_is_seen(tmp_path):
         "    def stop(self, turn): return turn.can_claim\n"
     )
     source.write_text(code, encoding="utf-8")
-    entrants = enter([str(source), "eager", "threshold"])
-    check_sources(entrants)
+    entrants = make_entrants([str(source), "eager", "threshold"])
+    check_bot_sources(entrants)
     assert len({entrant.source for entrant in entrants}) == 3
     source.write_text(code + "# another word\n", encoding="utf-8")
     with pytest.raises(PickosimError, match=r"The source of .*bot\.py has changed since the run"):
-        check_sources(entrants)
+        check_bot_sources(entrants)

@@ -13,12 +13,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from policies import LookupPolicy
 
 from pickosim.engine.dice import rolls
 from pickosim.rules import WORM
 from pickosim.solver.cache import Cache, _hash
-from pickosim.solver.graph import Problem, Rolled, Standing, graph, states
-from pickosim.solver.law import Law, TablePolicy, law
+from pickosim.solver.graph import BUST, DOUBLE_ONE, WORTH, Problem, Rolled, Standing, graph, states
+from pickosim.solver.law import Law, law
 from pickosim.solver.solve import (
     Optimal,
     best_face,
@@ -151,10 +152,10 @@ class Reference:
 
 
 def random_payoffs(problem: Problem, seed: int, rows: int = 1) -> np.ndarray:
-    """Pay-offs with a canned worm, a bonus, and ties among their whole numbers."""
+    """Pay-offs with a canned worm, a bonus, and ties among their integers."""
     random = np.random.default_rng(seed)
-    whole = random.integers(-2, 5, (rows, 2 + 2 * problem.points)).astype(np.float64)
-    return np.where(random.random((rows, 1)) < 0.5, whole, random.normal(size=whole.shape))
+    integers = random.integers(-2, 5, (rows, WORTH + 2 * problem.points)).astype(np.float64)
+    return np.where(random.random((rows, 1)) < 0.5, integers, random.normal(size=integers.shape))
 
 
 def mask(faces: frozenset[int]) -> int:
@@ -265,20 +266,19 @@ def test_a_golden_die_with_the_usual_faces_is_a_ninth_die() -> None:
 def test_where_nothing_matters_all_values_are_the_same_and_the_turn_stops() -> None:
     problem = Problem(8, (), "any roll")
     plan = graph(problem)
-    payoff = np.full((1, 2 + 2 * plan.points), 0.1)
-    payoff[:, 1] = 0
+    payoff = np.full((1, WORTH + 2 * plan.points), 0.1)
+    payoff[:, DOUBLE_ONE] = 0
     solution = solve(plan, payoff)[0]
-    np.testing.assert_allclose(solution[2:], 0.1, rtol=1e-14)
+    np.testing.assert_allclose(solution[WORTH:], 0.1, rtol=1e-14)
     result = law(problem, Optimal(plan, solution))
     assert result.bust.sum() == 0
 
 
 def value_of(result: Law, payoff: np.ndarray) -> float:
     """The expected pay-off of a turn with this law."""
-    bust, double_one, worth = payoff[0], payoff[1], payoff[2:].reshape(2, -1)
-    two_ones = result.bust[1] + result.stopped[1].sum()
-    stopped = (result.stopped.sum(axis=0) * worth).sum()
-    return float(stopped + result.bust.sum() * bust + two_ones * double_one)
+    stopped = (result.stopped.sum(axis=0) * payoff[WORTH:].reshape(2, -1)).sum()
+    bust, double_one = result.bust.sum() * payoff[BUST], result.double_one * payoff[DOUBLE_ONE]
+    return float(stopped + bust + double_one)
 
 
 @pytest.mark.parametrize("problem", SMALL + LARGE, ids=str)
@@ -290,21 +290,21 @@ def test_the_best_policy_earns_the_value_of_the_turn(problem: Problem) -> None:
         assert value_of(result, row) == pytest.approx(solution[plan.start], abs=1e-10)
 
 
-def random_table_policy(problem: Problem, seed: int) -> TablePolicy:
+def random_lookup_policy(problem: Problem, seed: int) -> LookupPolicy:
     random = np.random.default_rng(seed)
     shown = rolls(problem.white + bool(problem.golden))["faces"]
     new = shown[:, None] & ~np.arange(64, dtype=np.uint8)
     legal = (new[..., None] >> np.arange(6) & 1) > 0
     pick = np.where(legal, random.random(legal.shape), -1).argmax(axis=-1) + 1
     stop_at = random.random((2, problem.points)) < 0.3
-    return TablePolicy(np.where(new > 0, pick, 0).astype(np.uint8), stop_at)
+    return LookupPolicy(np.where(new > 0, pick, 0).astype(np.uint8), stop_at)
 
 
 def reference_law(
-    problem: Problem, policy: TablePolicy
+    problem: Problem, policy: LookupPolicy
 ) -> dict[tuple[str, bool, bool, int], float]:
     """Chances of (end, two 1s, worm, points): what is left to play is played throw by throw."""
-    reference = Reference(problem, np.zeros(2 + 2 * problem.points))
+    reference = Reference(problem, np.zeros(WORTH + 2 * problem.points))
     number = roll_numbers(5)
     found: dict[tuple[str, bool, bool, int], float] = defaultdict(float)
     to_play = defaultdict(float, {(reference.start, False, True): 1.0})
@@ -332,8 +332,8 @@ def reference_law(
 
 
 @pytest.mark.parametrize("problem", SMALL, ids=str)
-def test_law_of_a_table_policy_is_that_of_brute_force(problem: Problem) -> None:
-    policy = random_table_policy(problem, 11)
+def test_law_of_a_lookup_policy_is_that_of_brute_force(problem: Problem) -> None:
+    policy = random_lookup_policy(problem, 11)
     result, expected = law(problem, policy), reference_law(problem, policy)
     for double in (False, True):
         bust = expected["bust", double, False, 0]
@@ -372,9 +372,9 @@ def test_law_of_functions() -> None:
 
 
 def test_law_refuses_an_illegal_face() -> None:
-    policy = random_table_policy(Problem(3), 1)
+    policy = random_lookup_policy(Problem(3), 1)
     with pytest.raises(ValueError, match="not a new face"):
-        law(Problem(3), TablePolicy(np.full_like(policy.pick, 6), policy.stop_at))
+        law(Problem(3), LookupPolicy(np.full_like(policy.pick, 6), policy.stop_at))
 
 
 @given(st.integers(0, 2**32), st.lists(st.integers(0, 199), min_size=1, max_size=200))

@@ -25,7 +25,7 @@ def block_shares(bots: tuple[str, str], blocks: int) -> np.ndarray:
     shares = np.zeros(blocks)
     for seating in (bots, bots[::-1]):
         seats = pickosim.play(seating, "classic", games=blocks, seed=17).seats
-        mine = seats.filter(strategy=bots[0]).sort("game")
+        mine = seats.filter(bot=bots[0]).sort("game")
         shares += mine["win_share"].to_numpy() / 2
     return shares
 
@@ -121,7 +121,7 @@ def test_how_often_the_test_may_err_has_limits(chances):
 
 def test_a_share_that_no_bot_can_have_is_refused():
     assert Sprt(-0.25, 0.25).shares(4) == (0, 0.5)
-    with pytest.raises(PickosimError, match=r"At a table of 7 the even share is 14.3%, .* -10.7%"):
+    with pytest.raises(PickosimError, match=r"With 7 players the even share is 14.3%, .* -10.7%"):
         Sprt(-0.25, 0.25).llr(10, 5.0, 3.0, players=7)
 
 

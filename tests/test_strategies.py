@@ -1,4 +1,4 @@
-"""Strategies: every answer is checked, every view is as documented, the calibration bots as defined."""
+"""Strategies: answers are checked, views are as documented, calibration bots play as specified."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ from pickosim.bots.view import METHODS, Turn
 from pickosim.engine.rulebook import NOTHING, SEATS
 from pickosim.errors import StrategyError
 from pickosim.games.batch import Batch, play_games
-from pickosim.games.match import seat
+from pickosim.games.match import make_match
 from pickosim.games.trace import trace_games
-from pickosim.rules import PRESETS, SPECIALISTS, load_rules
+from pickosim.rule_files import PRESETS, load_rules
+from pickosim.rules import SPECIALISTS
 
 NUMBERS = ["pick", "claim", "rob"]
 TRUTHS = ["use_golden_die", "reroll", "stop", "keep_new_specialist"]
@@ -59,7 +60,7 @@ for _method in METHODS:
 
 
 def an_unoffered(method: str, turn: Turn) -> tuple[int, int]:
-    """The last game in which something is no option, and that."""
+    """The last game in which some answer is illegal, and that answer."""
     if method == "pick":
         options, values = turn.legal[:, 1:], np.arange(1, 7)
     elif method == "claim":
@@ -82,7 +83,7 @@ def what_is_legal(method: str, turn: Turn, place: int) -> str:
 
 
 class Spoiler(Wrapped):
-    """Gives a wrong answer to one method, the first time that it is asked about several games."""
+    """Gives a wrong answer to one method, the first time that it is called for several games."""
 
     method: str = "pick"
     wrong: str = "none"
@@ -147,15 +148,15 @@ class Spoiler(Wrapped):
                 return 0, good.astype(str)
             case "object":
                 return 0, good.astype(object)
-            case "other":  # truths for numbers, numbers for truths
+            case "other":  # booleans instead of integers and the reverse
                 return 0, good.astype(int) if good.dtype == bool else good > 0
         raise AssertionError(self.wrong)
 
 
 def error_of(method: str, wrong: str) -> str:
-    """What a person is told; it names everything but what was legal, for that is not always sure."""
+    """The error message; checks everything in it except the legal answers, which are not always known."""
     Spoiler.spoiled = {}
-    match = seat([Spoiler(method=method, wrong=wrong)] * 4, every_question(), SEED)
+    match = make_match([Spoiler(method=method, wrong=wrong)] * 4, every_question(), SEED)
     with pytest.raises(StrategyError) as caught:
         play_games(match, 300, 400)
     text = str(caught.value)
@@ -186,7 +187,7 @@ def test_a_wrong_number_is_named_with_its_game_and_what_was_legal(method, wrong)
 
 @pytest.mark.parametrize("wrong", [*WRONG_KINDS, "raises"])
 @pytest.mark.parametrize("method", TRUTHS)
-def test_a_wrong_truth_is_named_with_its_game_and_what_was_legal(method, wrong):
+def test_a_wrong_boolean_is_named_with_its_game_and_what_was_legal(method, wrong):
     text = error_of(method, wrong)
     assert "; legal: True, False (game" in text
 
@@ -195,42 +196,44 @@ def test_a_wrong_truth_is_named_with_its_game_and_what_was_legal(method, wrong):
 @pytest.mark.parametrize("method", METHODS)
 def test_an_answer_of_the_wrong_shape_is_named_with_its_game(method, wrong):
     text = error_of(method, wrong)
-    assert "wanted" in text or "no array" in text
+    assert "return an array of shape" in text or "not an array" in text
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_an_exception_is_told_and_kept(method):
+def test_an_exception_is_reported_and_chained(method):
     text = error_of(method, "raises")
     assert "raised ZeroDivisionError: one game is too much for me" in text
     with pytest.raises(StrategyError) as caught:
         play_games(
-            seat([Spoiler(method=method, wrong="raises")] * 4, every_question(), SEED), 300, 400
+            make_match([Spoiler(method=method, wrong="raises")] * 4, every_question(), SEED),
+            300,
+            400,
         )
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 
-def test_a_bot_that_ends_the_process_is_told_like_one_that_raises():
+def test_sys_exit_in_a_bot_is_reported_like_an_exception():
     class Leaves(Spoiler):
         def stop(self, turn):
             sys.exit(3)
 
     with pytest.raises(StrategyError, match=r"stop\(\) raised SystemExit: 3.*To see that game"):
-        play_games(seat([Leaves()] * 4, every_question(), SEED), 0, 10)
+        play_games(make_match([Leaves()] * 4, every_question(), SEED), 0, 10)
 
 
-def test_an_error_is_shown_where_its_command_says():
+def test_the_command_in_an_error_reproduces_it():
     """Played alone, that game of that match stops with the same kind of error."""
     text = error_of("pick", "raises")
     words = shlex.split(text.partition("To see that game: ")[2])
     Spoiler.spoiled = {"game": int(words[words.index("--game") + 1])}
-    alone = seat([Spoiler(method="pick", wrong="raises")] * 4, every_question(), SEED)
+    alone = make_match([Spoiler(method="pick", wrong="raises")] * 4, every_question(), SEED)
     with pytest.raises(StrategyError, match="ZeroDivisionError"):
         play_games(alone, Spoiler.spoiled["game"], 1)
     play_games(alone, Spoiler.spoiled["game"] + 1, 1)
 
 
 class Unusual:
-    """Converts itself to an array, and fails."""
+    """Raises an error when converted to an array."""
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise RuntimeError("no array today")
@@ -243,11 +246,11 @@ class Converter(Wrapped):
 
 def test_an_answer_that_cannot_be_converted_is_an_error_of_the_strategy():
     with pytest.raises(StrategyError, match="no array today"):
-        play_games(seat([Converter()] * 2, "classic", SEED), 0, 5)
+        play_games(make_match([Converter()] * 2, "classic", SEED), 0, 5)
 
 
 def test_good_answers_may_be_lists_and_any_kind_of_arrays():
-    """Whatever NumPy reads as whole numbers or truths is fine."""
+    """Anything that NumPy reads as integers or booleans is accepted."""
 
     class Lists(Wrapped):
         def answer(self, method: str, turn: Turn) -> Any:
@@ -277,9 +280,9 @@ def test_good_answers_may_be_lists_and_any_kind_of_arrays():
             good.flags.writeable = False
             return good
 
-    usual = play_games(seat([Wrapped()] * 4, every_question(), SEED), 0, 20)
+    usual = play_games(make_match([Wrapped()] * 4, every_question(), SEED), 0, 20)
     for kind in (Lists, Bytes, Strided, StridedBytes, BytesSwapped, ReadOnly):
-        other = play_games(seat([kind()] * 4, every_question(), SEED), 0, 20)
+        other = play_games(make_match([kind()] * 4, every_question(), SEED), 0, 20)
         assert all((a == b).all() for a, b in zip(usual, other, strict=True))
 
 
@@ -335,7 +338,7 @@ class Inspector(Wrapped):
 
 def test_views_have_the_documented_shapes_and_types_and_are_read_only():
     Inspector.seen.clear()
-    play_games(seat([Inspector()] * 4, every_question(), SEED), 0, 60)
+    play_games(make_match([Inspector()] * 4, every_question(), SEED), 0, 60)
     assert Inspector.seen == {
         (method, name) for method in METHODS for name in ARRAYS if can_be_seen(name, method)
     }
@@ -360,11 +363,11 @@ class Writer(Wrapped):
 def test_writing_into_a_view_is_an_error(method, name):
     bots = [Writer(method=method, name=name) for _ in range(4)]
     with pytest.raises(StrategyError, match=rf"{method}\(\) raised ValueError: .*read-only"):
-        play_games(seat(bots, every_question(), SEED), 0, 60)
+        play_games(make_match(bots, every_question(), SEED), 0, 60)
 
 
 class Cheat(Wrapped):
-    """Shows itself that everything is legal, and claims the highest tile or robs itself."""
+    """Changes its own view so that everything looks legal, then claims the highest tile or robs itself."""
 
     how: str = "flags"
 
@@ -385,7 +388,7 @@ class Cheat(Wrapped):
 @pytest.mark.parametrize("how", ["flags", "attribute"])
 def test_a_forged_view_makes_nothing_legal(how):
     with pytest.raises(StrategyError):
-        play_games(seat([Cheat(how=how)] * 4, every_question(), SEED), 0, 60)
+        play_games(make_match([Cheat(how=how)] * 4, every_question(), SEED), 0, 60)
 
 
 def looked_at_anew(turn: Turn) -> Turn:
@@ -409,8 +412,8 @@ def test_a_forced_write_does_not_change_the_game(name):
                 array[...] = keep
             return good
 
-    usual = play_games(seat([Wrapped()] * 4, every_question(), SEED), 0, 10)
-    forced = play_games(seat([Forcer()] * 4, every_question(), SEED), 0, 10)
+    usual = play_games(make_match([Wrapped()] * 4, every_question(), SEED), 0, 10)
+    forced = play_games(make_match([Forcer()] * 4, every_question(), SEED), 0, 10)
     assert all((a == b).all() for a, b in zip(usual, forced, strict=True))
 
 
@@ -467,21 +470,21 @@ def plainly(turn: Turn, game: Any, hand: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("rules", [pytest.param(every_question(), id="every-question"), *PRESETS])
 def test_views_show_the_table(rules):
-    play_games(seat([Comparer()] * 4, rules, SEED), 0, 4)
+    play_games(make_match([Comparer()] * 4, rules, SEED), 0, 4)
 
 
 # --------------------------------------------------------------------------- the calibration bots
 
 
-def test_eager_decides_as_it_is_defined():
-    """The reference judges every decision of a seat that eager plays."""
-    for trace in trace_games(seat(["eager"] * 4, every_question(), SEED), 0, 40):
+def test_eager_decides_as_specified():
+    """The reference checks every decision of eager."""
+    for trace in trace_games(make_match(["eager"] * 4, every_question(), SEED), 0, 40):
         assert reference.JUDGES["eager"]
         reference.check(trace)
 
 
 class Watcher(reference.TraceReader):
-    """Reads a trace and writes down each decision: its options, and which of them it was."""
+    """Reads a trace and records each decision: its options, and the one chosen."""
 
     def __init__(self, trace: list[dict[str, Any]]) -> None:
         super().__init__(trace)
@@ -510,7 +513,7 @@ class Watcher(reference.TraceReader):
 def decisions_of_random() -> Counter[tuple[str, int, int]]:
     """How often each option was taken, of every decision of many games."""
     seen: Counter[tuple[str, int, int]] = Counter()
-    match = seat(["random"] * 4, every_question(), SEED)
+    match = make_match(["random"] * 4, every_question(), SEED)
     for trace in trace_games(match, 0, 150):
         opening = {name: trace[0][name] for name in ("rules", "players", "seed", "game")}
         watcher = Watcher(trace)
@@ -532,8 +535,8 @@ def test_random_takes_every_option_equally_often(decision):
     assert tested > 100, f"{decision} was asked {tested} times"
 
 
-def test_random_always_uses_the_golden_die_and_always_saves_a_lost_roll():
-    """Both have one option in the watcher's eyes, which refuses any other answer."""
+def test_random_always_uses_the_golden_die_and_always_rerolls_a_lost_roll():
+    """The trace reader allows only that option and refuses any other answer."""
     seen = decisions_of_random()
     assert seen["use_golden_die", 1, 0] > 100
     assert seen["reroll", 1, 0] > 20
@@ -549,7 +552,7 @@ def test_random_never_stops_without_a_claim():
 @pytest.mark.parametrize("name", built_in_bots())
 def test_built_in_bots_play_by_the_rules(name):
     for rules, players in (("classic", 2), (every_question(), 4), ("manual-extrawurm", 3)):
-        for trace in trace_games(seat([name] * players, rules, SEED), 0, 3, check=True):
+        for trace in trace_games(make_match([name] * players, rules, SEED), 0, 3, check=True):
             reference.check(trace)
 
 
@@ -561,7 +564,7 @@ def test_built_in_bots_can_be_sent_to_workers(name):
 
 @pytest.mark.parametrize("name", built_in_bots())
 def test_built_in_bots_play_the_same_game_alone(name):
-    match = seat([name, "random", name], "extrawurm", SEED)
+    match = make_match([name, "random", name], "extrawurm", SEED)
     together = play_games(match, 0, 12)
     alone = Batch(match, 7, 1).play()
     for one, other in zip(together, alone, strict=True):

@@ -13,7 +13,8 @@ from pickosim.bots.strategy import Strategy
 from pickosim.errors import PickosimError
 from pickosim.games.frames import Played
 from pickosim.games.trace import trace_games
-from pickosim.rules import PRESETS, SPECIALISTS
+from pickosim.rule_files import PRESETS
+from pickosim.rules import SPECIALISTS
 
 GAMES = {
     "game": pl.Int64,
@@ -30,7 +31,7 @@ GAMES = {
 SEATS = {
     "game": pl.Int64,
     "seat": pl.Int32,
-    "strategy": pl.String,
+    "bot": pl.String,
     "score": pl.Int32,
     "worms": pl.Int32,
     "tiles": pl.Int32,
@@ -221,8 +222,8 @@ def test_numbers_far_out_are_games_too():
         ({"games": -3}, "-3 games cannot be played"),
         ({"first": -1}, "there is no game -1"),
         ({"first": 1 << 62}, "Games are numbered from 0"),
-        ({"seed": -1}, "A seed is a whole number"),
-        ({"seed": 1 << 64}, "A seed is a whole number"),
+        ({"seed": -1}, "The seed must be a whole number"),
+        ({"seed": 1 << 64}, "The seed must be a whole number"),
         ({"rules": "clasic"}, 'did you mean "classic"'),
     ],
 )
@@ -232,7 +233,7 @@ def test_what_cannot_be_played_is_refused(options, said):
 
 
 def test_one_name_is_no_list_of_bots():
-    with pytest.raises(PickosimError, match="given as a list"):
+    with pytest.raises(PickosimError, match="Pass the bots as a list"):
         pickosim.play("eager")
 
 
@@ -240,7 +241,7 @@ def test_bots_made_in_python_are_named_like_on_the_command_line():
     from pickosim.strategies.threshold import Threshold
 
     played = pickosim.play(["eager", Threshold(target=23)], games=5)
-    assert played.seats["strategy"].unique(maintain_order=True).to_list() == [
+    assert played.seats["bot"].unique(maintain_order=True).to_list() == [
         "eager",
         "threshold:target=23",
     ]
@@ -270,17 +271,45 @@ def test_no_public_name_is_that_of_a_module(name):
         (lambda: pickosim.tournament(["eager", "random"], workers=0), "Workers are a whole number"),
         (
             lambda: pickosim.tournament(["eager", "random"], workers="2"),
-            "Workers are a whole number",
+            r"^workers cannot be '2'; e\.g\. workers = 2\.$",
         ),
-        (lambda: pickosim.tournament(["eager", "random"], players="2"), "2 to 7 players can play"),
-        (lambda: pickosim.tournament(["eager", "random"], seed=1.5), "A seed is a whole number"),
-        (lambda: pickosim.tournament([None, "eager"]), "A bot enters a run by name or path"),
-        (lambda: pickosim.tournament(["eager", "random"], tables=0), "0 tables cannot be played"),
+        (lambda: pickosim.tournament(["eager", "random"], players=8), "2 to 7 players can play"),
+        (
+            lambda: pickosim.tournament(["eager", "random"], players="2"),
+            r"^players cannot be '2'; e\.g\. players = 4\.$",
+        ),
+        (
+            lambda: pickosim.tournament(["eager", "random"], seed=1.5),
+            r"^seed cannot be 1\.5; e\.g\. seed = 1\.$",
+        ),
+        (
+            lambda: pickosim.tournament(["eager", "random"], seed=-1),
+            "The seed must be a whole number",
+        ),
+        (
+            lambda: pickosim.tournament([None, "eager"]),
+            r"^bots cannot be \[None, 'eager'\]; e\.g\. bots = \['eager', 'random'\]\. Bots enter a run by name or path",
+        ),
+        (
+            lambda: pickosim.tournament(["eager", "random"], max_matchups=0),
+            "0 matchups cannot be played",
+        ),
         (
             lambda: pickosim.tournament(["eager", "random"], save_games=True),
             "saved in a run folder",
         ),
-        (lambda: pickosim.balance(specialists="apple"), "Specialists are given as a list"),
+        (
+            lambda: pickosim.tournament(["eager", "random"], chunk=0),
+            "Blocks per chunk are a whole number from 1 on, not 0",
+        ),
+        (
+            lambda: pickosim.tournament(["eager", "random"], chunk=-1),
+            "Blocks per chunk are a whole number from 1 on, not -1",
+        ),
+        (lambda: pickosim.balance(players=[]), "Name one number of players at least"),
+        (lambda: pickosim.balance(players=[2, 9]), "2 to 7 players can play, not 9"),
+        (lambda: pickosim.balance(specialists="aple"), 'did you mean "apple"'),
+        (lambda: pickosim.balance(specialists=3), "^specialists cannot be 3; e"),
     ],
 )
 def test_a_mistake_in_python_is_answered_like_one_on_the_command_line(call, said):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from pydantic import TypeAdapter
 
 from pickosim.errors import PickosimError
-from pickosim.rules import load_rules
+from pickosim.rule_files import load_rules
 from pickosim.studies.variants import (
     MOST_VARIANTS,
     Variant,
@@ -36,7 +37,7 @@ def test_sweeps_make_all_combinations_on_each_variant():
         rules, dice, claim = variant.name.split()
         sets = [dice, claim]
         assert variant.rules == load_rules(rules, sets)
-        assert variant.given == {"rules": rules, "sets": sets}
+        assert variant.given_rules == {"rules": rules, "set": sets}
 
 
 def test_what_is_set_applies_to_all_and_what_is_swept_comes_after_it():
@@ -88,8 +89,13 @@ def test_a_file_and_a_rule_set_are_variants_too(tmp_path):
     given = load_rules("short", ["dice=7"])
     file, own = make_variants([path, given], sets=["steal=must"])
     assert (file.name, file.rules.dice, file.rules.steal) == ("nine", 9, "must")
-    assert file.given == {"rules": str(path), "sets": ["steal=must"]}
-    assert (own.name, own.rules.dice, own.rules.steal, own.given) == ("short", 7, "must", None)
+    assert file.given_rules == {"rules": str(path), "set": ["steal=must"]}
+    assert (own.name, own.rules.dice, own.rules.steal, own.given_rules) == (
+        "short",
+        7,
+        "must",
+        None,
+    )
 
 
 @pytest.mark.parametrize(
@@ -133,11 +139,11 @@ def test_a_file_and_a_rule_set_are_variants_too(tmp_path):
         ),
         (
             {"sweeps": ["dice=1..12", "turn_limit=1..20"]},
-            f"1 × 12 × 20 makes 240 variants; {MOST_VARIANTS} are the most of a run.",
+            f"1 × 12 × 20 makes 240 variants; a run can have {MOST_VARIANTS} at most.",
         ),
-        ({"sweeps": ["dice=9..7"]}, 'The range "9..7" does not ascend'),
+        ({"sweeps": ["dice=9..7"]}, 'The range "9..7" must go from a smaller to a larger'),
         ({"rules": []}, "There is no variant to play"),
-        ({"rules": "classic"}, 'Variants are given as a list, as in ["classic", "short"].'),
+        ({"rules": "classic"}, 'Variants are given as a list, e.g. ["classic", "short"].'),
     ],
 )
 def test_mistakes(given, said):
@@ -166,5 +172,7 @@ def test_what_differs():
 
 
 def test_a_variant_survives_json():
+    adapter = TypeAdapter(Variant)
     for variant in make_variants(["classic", load_rules("extrawurm")], sweeps=["dice=7,8"]):
-        assert Variant.from_dict(json.loads(json.dumps(variant.as_dict()))) == variant
+        stored = json.loads(json.dumps(adapter.dump_python(variant, mode="json")))
+        assert adapter.validate_python(stored) == variant
