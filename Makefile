@@ -4,8 +4,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+LOWEST := .venv-lowest
 
-.PHONY: tournament test test-long lint format bench clean
+.PHONY: tournament test test-long test-wheel test-lowest lint format docs bench clean
 
 tournament: $(READY)
 	$(BIN)/pickosim tournament --games 4000
@@ -18,6 +19,19 @@ test: $(READY)
 test-long: $(READY)
 	$(BIN)/pytest -n 2
 
+# The wheel, installed in a clean environment outside the checkout, plays there.
+test-wheel: $(READY)
+	$(BIN)/python tests/wheel_smoke.py
+
+# With the lowest versions that pyproject.toml allows: the commands and what each dependency is used for.
+# Kernels are compiled by another Numba, which would overwrite the ones in the checkout.
+test-lowest: export NUMBA_CACHE_DIR = $(abspath $(LOWEST))/kernels
+test-lowest: $(LOWEST)/.ready
+	$(LOWEST)/bin/python -c "from pickosim.studies.warm import warm_up; warm_up()"
+	$(LOWEST)/bin/pytest -n 2 -m "not long" \
+	    tests/test_help.py tests/test_rules.py tests/test_cli.py tests/test_tables.py tests/test_dask.py \
+	    tests/test_charts.py tests/test_report.py
+
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -27,15 +41,28 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# Pages and schemas that are generated from the code; a test checks that they are current.
+docs: $(READY)
+	$(BIN)/python -m pickosim.documents docs
+
 bench: $(READY)
 	$(BIN)/pickosim bench
 
 clean:
-	rm -rf $(VENV) dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Versions come from constraints.txt: the ones that CI uses.
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+# uv, as pip has no way to ask for the lowest versions.
+$(LOWEST)/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv --clear $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
+	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST) --resolution lowest-direct -e '.[dask,report]'
+	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST) -c constraints.txt \
+	    hypothesis playwright pytest pytest-xdist
 	touch $@
