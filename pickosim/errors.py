@@ -1,14 +1,17 @@
-"""The mistakes a person can make, told in sentences a person can act on."""
+"""Errors that users can fix; each message is a sentence that says what is wrong and what to do."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 
 class PickosimError(Exception):
-    """A mistake of the user: its message is for a person, who needs no traceback.
+    """A mistake by the user; the message explains it, so no traceback is needed.
 
     The command line prints the message and exits with status 2.
     """
+
+    advice = ""
+    """What to do next if it stopped a run that can be resumed."""
 
 
 class RulesError(PickosimError):
@@ -16,15 +19,17 @@ class RulesError(PickosimError):
 
 
 class BotError(PickosimError):
-    """A bot that cannot be found, loaded or given such parameters."""
+    """A bot that cannot be found or loaded, or does not take the given parameters."""
 
 
 class StrategyError(PickosimError):
-    """A strategy that answered what it may not, or failed to answer."""
+    """A strategy that raised an exception or gave an invalid answer."""
+
+    advice = "A corrected bot counts as another bot and needs a run of its own."
 
 
 def suggest(word: str, choices: Iterable[str]) -> str:
-    """Return ``; did you mean "claim"?`` for a near miss of one of the choices, or nothing."""
+    """Return ``; did you mean "claim"?`` if the word is close to one of the choices, else ``""``."""
     by_lower_case = {choice.lower(): choice for choice in choices}
     matches = get_close_matches(word.lower(), by_lower_case, n=1)
     return f'; did you mean "{by_lower_case[matches[0]]}"?' if matches else ""
