@@ -24,7 +24,7 @@ from pickosim.runs.run import resume as resume_run
 from pickosim.studies.kinds import study_kind
 from pickosim.studies.options import CORES, RunOptions, make_options
 from pickosim.studies.schedule import LANE, rotations
-from pickosim.studies.study import check_unchanged, crew_of, study_of
+from pickosim.studies.study import crew_of, study_of
 from pickosim.studies.tournament import Tournament
 
 
@@ -65,9 +65,8 @@ def resume(
     with run_folder.reopen() as manifest:
         if manifest["status"] == "finished" and _is_intact(run_folder, manifest):
             return load_results(folder)
-        kind = study_kind(manifest["kind"])
         try:
-            check_unchanged(kind, manifest)
+            study = study_of(study_kind(manifest["kind"]), manifest)
         except BotError as error:
             began = Path(manifest["directory"])
             if began == Path.cwd():
@@ -75,9 +74,7 @@ def resume(
             raise BotError(
                 f"{error} The run was started in {began}: resume it from there."
             ) from error
-        return resume_run(
-            study_of(kind, manifest), run_folder, manifest, crew_of(options), progress
-        )
+        return resume_run(study, run_folder, manifest, crew_of(options), progress)
 
 
 def _is_intact(folder: RunFolder, manifest: Manifest) -> bool:
