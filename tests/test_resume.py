@@ -128,6 +128,8 @@ def test_ctrl_c_says_how_to_resume(tmp_path, whole):
             *[PROGRAM, "tournament", *BOTS, "--rules", "extrawurm", "--games", "2M"],
             *["--out", str(folder), "--workers", "2"],
         ],
+        # Tests may run in the background of a shell, which ignores Ctrl-C for all below.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

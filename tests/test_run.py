@@ -8,6 +8,7 @@ from dataclasses import MISSING, fields
 from functools import partial
 from itertools import permutations
 from math import inf, sqrt
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -541,3 +542,26 @@ def test_choices_are_those_of_all_orders_of_the_tied(players):
                 left = sum(1 << bot for bot in order[place:])
                 expected[(100 + block) % GROUPS, left, order[place]] += PARTS / len(orders)
     assert_allclose(counted, expected)
+
+
+def test_workers_play_in_the_directory_of_their_run(tmp_path, monkeypatch):
+    """Workers are kept for the next run: they must find its bots, and not those where they were started."""
+    monkeypatch.setattr(run_module, "SMALL_STAGE", 0)
+    found = []
+    for target in (21, 28):
+        place = tmp_path / str(target)
+        place.mkdir()
+        monkeypatch.chdir(place)
+        Path("mine.py").write_text(
+            "from pickosim.strategies.threshold import Threshold\n"
+            f"class Mine(Threshold):\n    target: int = {target}\n",
+            encoding="utf-8",
+        )
+        results = tournament(
+            ["mine.py", "eager"], games=400, workers=2, chunk=50, out="run", save_games=True
+        )
+        assert len(list(Path("run/games").iterdir())) == 4
+        found.append(results.standings["mean_score"].to_list())
+        same = tournament([f"threshold:target={target}", "eager"], games=400, workers=1)
+        assert same.standings["mean_score"].to_list() == found[-1]
+    assert found[0] != found[1]

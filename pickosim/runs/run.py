@@ -7,6 +7,7 @@ their timing.
 
 from __future__ import annotations
 
+import os
 import shlex
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -245,7 +246,8 @@ class _Player:
                     left = self._play_here(left)
                 if left:
                     pool = pool or stack.enter_context(self._warm_pool(left))
-                    for task, sums, digest in _play_all(pool, left, self.games):
+                    directory = Path.cwd() if self.workers.are_local else None
+                    for task, sums, digest in _play_all(pool, left, self.games, directory):
                         self._add(task, sums, digest)
                 number += 1
         return self.sums
@@ -303,15 +305,18 @@ def _task_digest(task: Task) -> str:
 
 
 def _play_all(
-    pool: Pool, tasks: Sequence[Task], games: Path | None
+    pool: Pool, tasks: Sequence[Task], games: Path | None, directory: Path | None
 ) -> Iterator[tuple[Task, Sums, str]]:
     by_name = {task.name: task for task in tasks}
-    for name, (sums, digest) in pool(delayed(_play)(task, games) for task in tasks):
+    for name, (sums, digest) in pool(delayed(_play)(task, games, directory) for task in tasks):
         yield by_name[name], sums, digest
 
 
-def _play(task: Task, games: Path | None) -> tuple[str, tuple[Sums, str]]:
+def _play(task: Task, games: Path | None, directory: Path | None) -> tuple[str, tuple[Sums, str]]:
+    """Play a task in a worker; one of this machine may have been started in another directory."""
     allow_growth()
+    if directory is not None:
+        os.chdir(directory)
     return task.name, task.play(games)
 
 
