@@ -8,7 +8,7 @@ numbers, `WORM` for a worm. Validation turns written into stored, `as_dict` turn
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar, get_args
 
 from pydantic import (
@@ -40,7 +40,7 @@ SPECIALISTS: tuple[Specialist, ...] = get_args(Specialist)
 MOST_DICE = 12
 MOST_TILES = 32
 HIGHEST_TILE = 99
-MOST_WORMS = 20
+MOST_WORMS = 100
 MOST_PLAYERS = 7
 HIGHEST_SEAT = MOST_PLAYERS - 1
 
@@ -180,16 +180,23 @@ class Options(BaseModel):
     ] = Field(
         description="Tiles that only a total of exactly their value can claim, from the grill only."
     )
-    claim: Literal["next-lower", "any-lower"] = Field(
+    claim: Literal["next-lower", "any-lower", "exact"] = Field(
         description="What a total claims from the grill when the exact tile is neither there nor on "
         'top of a rival\'s stack: the highest tile below the total ("next-lower"); or, at any time, '
-        'a tile of the player\'s choice that is not above the total ("any-lower").'
+        'a tile of the player\'s choice that is not above the total ("any-lower"); or nothing, since '
+        'only the tile of exactly the total can be claimed ("exact").'
     )
-    steal: Literal["may", "must"] = Field(
-        description="Whether a player whose total is exactly a rival's top tile may or must steal it."
+    steal: Literal["may", "must", "never"] = Field(
+        description="Whether a player whose total is exactly a rival's top tile may, must or can never "
+        "steal it."
+    )
+    lost_tile: Literal["returned", "removed", "kept"] = Field(
+        description="What becomes of the top tile of a player whose turn fails: it goes back to the "
+        'grill ("returned"); it is flipped at once, and then the highest grill tile as well '
+        '("removed"); or the player does not lose it ("kept").'
     )
     flip_without_return: bool = Field(
-        description="Whether a failed turn that returns no tile flips the highest grill tile anyway."
+        description="Whether a failed turn that costs no tile flips the highest grill tile anyway."
     )
     flip_returned: bool = Field(
         description="Whether the tile just returned is flipped when it is the highest on the grill."
@@ -197,19 +204,26 @@ class Options(BaseModel):
     exact_only_returns: bool = Field(
         description="Whether an exact-only tile on top of a stack is lost on a failed turn."
     )
+    hen_saves_flip: bool = Field(
+        description="Whether a failed turn that costs only the sitting hen flips nothing; if not, it "
+        "counts as one that costs no tile."
+    )
     tiebreak: Literal["highest-tile", "shared"] = Field(
         description="Whether the highest tile decides between players with equally many worms, or "
         "they share the place."
     )
     bratworms: Annotated[int, _whole(0, 99)] = Field(
-        description="Bratworms in the supply; setting aside two or more 1s earns one."
+        description="Bratworms in the supply; setting aside enough 1s earns one."
+    )
+    bratworm_ones: Annotated[int, _whole(1, MOST_DICE + 1)] = Field(
+        description="How many 1s must be set aside to earn a bratworm."
     )
     specialists: Annotated[Mapping[Specialist, Tile | Seat], AfterValidator(_in_order)] = Field(
         description="The specialists in the game: the tile or the seat at which each one starts."
     )
-    second_specialist: Literal["choose", "keep-new"] = Field(
+    second_specialist: Literal["choose", "keep-new", "keep-old"] = Field(
         description="Whether a player who gets a second specialist chooses which one to keep, or "
-        "always keeps the new one."
+        "always keeps the new one, or always the old one."
     )
     weasel_rescues_bust: bool = Field(
         description="Whether the weasel may also reroll a roll that shows no new face."
@@ -301,31 +315,71 @@ def _misplaced_specialists(rules: Options) -> Iterator[str]:
 
 
 def _out_of_reach(rules: Options) -> Iterator[str]:
-    """Tiles that no total reaches; a specialist that starts with a player may raise the totals."""
-    help_from = {
-        "canned-worm": WORM_POINTS,
-        "golden-die": max(min(face, WORM_POINTS) for face in rules.golden_die_faces),
-    }
+    """Tiles that no total claims: nothing to play for, or a grill that can never be empty."""
     held = [name for name, place in rules.specialists.items() if isinstance(place, Seat)]
-    lowest = WORM_POINTS
-    highest = WORM_POINTS * rules.dice + max((help_from.get(name, 0) for name in held), default=0)
-
-    def within_reach(tile: int) -> bool:
-        return tile <= highest and (tile >= lowest or tile not in rules.exact_only)
-
-    if not any(within_reach(tile) for tile in rules.tiles):
+    totals = _totals(rules, held)
+    if not any(_can_be_claimed(rules, tile, totals) for tile in rules.tiles):
         yield (
             f"no tile can ever be claimed: with a worm among them, {rules.dice} dice make totals "
-            f"from {lowest} to {highest}."
+            f"from {min(totals)} to {max(totals)}."
         )
-    # A fail flips the highest tile, and a returned tile is higher than the lowest one: the lowest
-    # tile would stay on the grill forever.
-    bottom = min(rules.tiles, default=lowest)
-    if not within_reach(bottom) and not rules.flip_without_return:
-        yield (
-            f"tile {bottom} can never leave the grill, so no game would end: it is exact-only, "
-            f"the lowest total with a worm is {lowest}, and flip_without_return is false."
-        )
+    # With flip_without_return, fails alone can empty the grill.
+    if not rules.flip_without_return:
+        yield from _stuck_on_the_grill(rules)
+
+
+def _totals(rules: Options, held: Collection[Specialist]) -> set[int]:
+    """All totals that claim something, by a player with one of these specialists or none.
+
+    White dice beside the worm add any number of points up to five each.
+    """
+    most = WORM_POINTS * rules.dice
+    totals = set(range(WORM_POINTS, most + 1))
+    if "canned-worm" in held:
+        totals |= set(range(1 + WORM_POINTS, most + WORM_POINTS + 1))
+    for face in rules.golden_die_faces if "golden-die" in held else ():
+        points = min(face, WORM_POINTS)
+        fewest = points if face == WORM else points + WORM_POINTS
+        totals |= set(range(fewest, most + points + 1))
+    return totals
+
+
+def _can_be_claimed(rules: Options, tile: int, totals: Collection[int]) -> bool:
+    """Whether one of these totals can claim a tile, once nothing else is in its way."""
+    if rules.claim == "exact" or tile in rules.exact_only:
+        return tile in totals
+    return tile <= max(totals)
+
+
+def _stuck_on_the_grill(rules: Options) -> Iterator[str]:
+    """Tiles that no claim and no fail takes off the grill, if a fail flips only when it costs a tile.
+
+    Any specialist in the game may come into play, so that only games without any end are refused.
+    """
+    totals = _totals(rules, rules.specialists)
+    claimed = [tile for tile in rules.tiles if _can_be_claimed(rules, tile, totals)]
+    stuck = [tile for tile in rules.tiles if tile not in claimed]
+    lost = [tile for tile in claimed if rules.exact_only_returns or tile not in rules.exact_only]
+    if rules.lost_tile == "removed":
+        # Each fail that flips a tile of the grill costs a tile for good.
+        if len(stuck) > len(lost):
+            yield (
+                f"no game would end: no total claims {_listed(stuck)}, a fail flips one of them only "
+                f"if it costs a tile, and only {len(lost)} can be lost."
+            )
+        return
+    for tile in stuck:
+        # The highest tile is flipped, so the one just returned must be lower.
+        if rules.lost_tile == "kept" or not any(other < tile for other in lost):
+            yield (
+                f"tile {tile} can never leave the grill, so no game would end: no total claims it, "
+                "no fail flips it, and flip_without_return is false."
+            )
+
+
+def _listed(tiles: Sequence[int]) -> str:
+    """Tiles in a sentence."""
+    return f"tile{'s' * (len(tiles) > 1)} {', '.join(map(str, tiles))}"
 
 
 # ------------------------------------------------------------------------- changing written options
@@ -422,7 +476,8 @@ def _explanation(error: ErrorDetails, options: Mapping[str, Any]) -> str:
     field = Options.model_fields[option]
     choices = ("true", "false") if field.annotation is bool else get_args(field.annotation)
     quote = "" if field.annotation is bool else '"'
-    allowed = field.title or " or ".join(f"{quote}{choice}{quote}" for choice in choices)
+    words = [f"{quote}{choice}{quote}" for choice in choices]
+    allowed = field.title or f"{', '.join(words[:-1])} or {words[-1]}"
     hint = suggest(given, choices) if isinstance(given, str) and not field.title else ""
     return f"{option} must be {allowed}, not {quoted(given)}" + (hint or ".")
 

@@ -31,10 +31,13 @@ class Expected(Valuation):
     def worth(self, turn: Turn) -> Worth:
         n, worms = len(turn), turn.tile_worms.astype(np.float64)
         tops = turn.worms_on(turn.tops).astype(np.float64)
-        covered = self.cover * tops[:, :1]
+        # Where nothing is lost to a fail or a thief, there is nothing to protect.
+        safe = turn.rules.lost_tile == "kept" and turn.rules.steal == "never"
+        cover = 0.0 if safe else self.cover
+        covered = cover * tops[:, :1]
         return Worth(
-            take=np.broadcast_to(worms, (n, len(worms))) * (1 - self.cover) + covered,
-            steal=tops * (1 - self.cover + self.rival) + covered,
+            take=np.broadcast_to(worms, (n, len(worms))) * (1 - cover) + covered,
+            steal=tops * (1 - cover + self.rival) + covered,
             fail=-turn.worms_on(turn.at_risk).astype(np.float64),
             bratworm=np.full(n, self.bratworm),
             specialist=np.broadcast_to(self._specialists(), (n, len(SPECIALISTS))),

@@ -27,7 +27,7 @@ class Thief(Strategy):
         ahead = turn.tops[:, 1:] - turn.total[:, None]
         steal = (ahead == 0).any(axis=1)
         near = ((ahead > 0) & (ahead <= self.patience)).any(axis=1)
-        waiting = near & (turn.dice_left >= self.dice)
+        waiting = near & (turn.dice_left >= self.dice) & (turn.rules.steal != "never")
         stop: BoolArray = turn.can_claim & (steal | ~waiting)
         return stop
 

@@ -62,7 +62,8 @@ class Winner(Valuation):
     def _standing(self, turn: Turn) -> FloatArray:
         """(n, 1, P - 1): the lead over each rival, including what its top tile may be worth to us."""
         tops = turn.tops[:, 1:]
-        greed = self.greed * _exactly(turn.rules.dice)[tops] * turn.worms_on(tops)
+        steals = turn.rules.steal != "never"
+        greed = steals * self.greed * _exactly(turn.rules.dice)[tops] * turn.worms_on(tops)
         own_risk = self._risk(turn, turn.tops[:, 0]) * turn.worms_on(turn.tops[:, 0])
         lead = turn.scores[:, :1] - turn.scores[:, 1:] + 2 * greed - own_risk[:, None]
         result: FloatArray = lead[:, None, :].astype(np.float64)
@@ -70,8 +71,10 @@ class Winner(Valuation):
 
     def _risk(self, turn: Turn, tops: NDArray[np.int16]) -> FloatArray:
         """Share of a top tile's worms that its owner will lose; a theft counts twice."""
-        stolen = 1 - (1 - self.threat * _exactly(turn.rules.dice)[tops]) ** (turn.players - 1)
-        risk: FloatArray = np.where(tops > 0, self.danger + 2 * stolen, 0.0)
+        danger = 0.0 if turn.rules.lost_tile == "kept" else self.danger
+        threat = 0.0 if turn.rules.steal == "never" else self.threat
+        stolen = 1 - (1 - threat * _exactly(turn.rules.dice)[tops]) ** (turn.players - 1)
+        risk: FloatArray = np.where(tops > 0, danger + 2 * stolen, 0.0)
         return risk
 
     def _steal(
@@ -89,16 +92,18 @@ class Winner(Valuation):
     def _fail(
         self, turn: Turn, standing: FloatArray, now: FloatArray, left: FloatArray
     ) -> FloatArray:
-        """(n,): the tile at risk goes back, and a tile is flipped where the rules say so."""
-        returned = turn.at_risk
-        lost = turn.worms_on(returned).astype(np.float64)
+        """(n,): the tile at risk is lost, and a tile is flipped where the rules say so."""
+        tile = turn.at_risk
+        lost = turn.worms_on(tile).astype(np.float64)
+        returned = np.zeros_like(tile) if turn.rules.lost_tile == "removed" else tile
         highest = np.where(turn.grill, turn.tiles, 0).max(axis=1)
-        flips = (returned > 0) & (turn.rules.flip_returned | (highest > returned))
-        flips |= turn.rules.flip_without_return & (returned == 0)
+        flips = (tile > 0) & (turn.rules.flip_returned | (highest > returned))
+        flips |= turn.rules.flip_without_return & (tile == 0)
         flipped = turn.worms_on(np.where(flips, np.maximum(highest, returned), 0))
-        lead = standing + np.where(returned > 0, now - lost, 0.0)[:, None, None]
+        lead = standing + np.where(tile > 0, now - lost, 0.0)[:, None, None]
         grill = turn.grill.sum(axis=1) + (returned > 0) - flips
-        going_on = self._chance(lead, (left + lost - flipped)[:, None])[:, 0]
+        left = left + turn.worms_on(returned) - flipped
+        going_on = self._chance(lead, left[:, None])[:, 0]
         return np.where(grill == 0, _won(self._final(turn) - lost[:, None]), going_on)
 
     def _final(self, turn: Turn) -> FloatArray:

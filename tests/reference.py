@@ -39,11 +39,14 @@ class Rules:
     exact_only: frozenset[int]
     claim: str
     steal: str
+    lost_tile: str
     flip_without_return: bool
     flip_returned: bool
     exact_only_returns: bool
+    hen_saves_flip: bool
     tiebreak: str
     bratworms: int
+    bratworm_ones: int
     specialists: dict[str, Any]
     second_specialist: str
     weasel_rescues_bust: bool
@@ -53,13 +56,15 @@ class Rules:
 
 
 CHOICES = {
-    "claim": ("next-lower", "any-lower"),
-    "steal": ("must", "may"),
+    "claim": ("next-lower", "any-lower", "exact"),
+    "steal": ("must", "may", "never"),
+    "lost_tile": ("returned", "removed", "kept"),
     "tiebreak": ("highest-tile", "shared"),
-    "second_specialist": ("choose", "keep-new"),
+    "second_specialist": ("choose", "keep-new", "keep-old"),
     "flip_without_return": (True, False),
     "flip_returned": (True, False),
     "exact_only_returns": (True, False),
+    "hen_saves_flip": (True, False),
     "weasel_rescues_bust": (True, False),
 }
 
@@ -202,6 +207,8 @@ def check_conservation(game: Game) -> None:
 
 def grill_offers(game: Game, total: int) -> list[int]:
     """The grill tiles that a total may take, ascending."""
+    if game.rules.claim == "exact":
+        return [total] if total in game.grill else []
     exact_only = game.rules.exact_only
     offers = [
         tile for tile in game.grill if tile == total or (tile < total and tile not in exact_only)
@@ -213,7 +220,7 @@ def grill_offers(game: Game, total: int) -> list[int]:
 
 def owner_of_visible(game: Game, seat: int, total: int) -> int | None:
     """The rival whose top tile has exactly this value and can be stolen."""
-    if total in game.rules.exact_only:
+    if total in game.rules.exact_only or game.rules.steal == "never":
         return None
     for rival in game.rivals(seat):
         if game.stacks[rival] and game.stacks[rival][-1] == total:
@@ -317,6 +324,8 @@ def gain_specialist(game: Game, turn: Turn, new: str, origin: Place) -> None:
 def keeps_new_specialist(game: Game, turn: Turn, new: str, old: str) -> Any:
     if game.rules.second_specialist == "keep-new":
         return True
+    if game.rules.second_specialist == "keep-old":
+        return False
     return game.source.keep_new_specialist(game, turn, new, old)
 
 
@@ -371,7 +380,7 @@ def set_aside(game: Game, turn: Turn) -> None:
     if turn.rolled_golden == face:
         turn.golden = False
     game.tell("set-aside", turn=game.turn, seat=turn.seat, face=face, count=count, total=turn.total)
-    if face == "1" and count >= 2:
+    if face == "1" and count >= game.rules.bratworm_ones:
         earn_bratworm(game, turn, "double-one")
 
 
@@ -443,38 +452,49 @@ def steal_hen(game: Game, turn: Turn, victim: int) -> None:
 def fail(game: Game, turn: Turn, reason: str) -> None:
     seat = turn.seat
     game.tell("fail", turn=game.turn, seat=seat, reason=reason)
-    if game.holds(seat, "sitting-hen") and game.stacks[seat]:
-        # The hen stands in for the tile, even one that would have stayed anyway.
-        move_specialist(game, "sitting-hen", {"seat": seat}, back_to_the_grill(game))
-        return
-    returned = return_top_tile(game, seat)
-    flipped = flip_highest_tile(game, returned)
+    # The hen stands in for the tile, even one that would have stayed anyway.
+    hen_pays = game.holds(seat, "sitting-hen") and bool(game.stacks[seat])
+    if hen_pays and game.rules.hen_saves_flip:
+        flipped = None
+    elif hen_pays or not loses_top_tile(game, seat):
+        flipped = flip_highest_tile(game) if game.rules.flip_without_return else None
+    elif game.rules.lost_tile == "removed":
+        remove_top_tile(game, seat)
+        flipped = flip_highest_tile(game)
+    else:
+        returned = return_top_tile(game, seat)
+        spared = returned == game.grill[-1] and not game.rules.flip_returned
+        flipped = None if spared else flip_highest_tile(game)
     for specialist in list(game.held[seat]):
-        if specialist != "sitting-hen":
+        if specialist != "sitting-hen" or hen_pays:
             move_specialist(game, specialist, {"seat": seat}, back_to_the_grill(game))
     if flipped in game.on_tile:
         homeless = game.on_tile[flipped]
         move_specialist(game, homeless, {"tile": flipped}, back_to_the_grill(game))
 
 
-def return_top_tile(game: Game, seat: int) -> int | None:
+def loses_top_tile(game: Game, seat: int) -> bool:
     stack = game.stacks[seat]
-    if not stack:
-        return None
-    if stack[-1] in game.rules.exact_only and not game.rules.exact_only_returns:
-        return None
-    tile = stack.pop()
+    if not stack or game.rules.lost_tile == "kept":
+        return False
+    return game.rules.exact_only_returns or stack[-1] not in game.rules.exact_only
+
+
+def return_top_tile(game: Game, seat: int) -> int:
+    tile = game.stacks[seat].pop()
     insort(game.grill, tile)
     game.tell("return", turn=game.turn, seat=seat, tile=tile)
     return tile
 
 
-def flip_highest_tile(game: Game, returned: int | None) -> int | None:
+def remove_top_tile(game: Game, seat: int) -> None:
+    tile = game.stacks[seat].pop()
+    game.flipped.append(tile)
+    game.tell("flip", turn=game.turn, tile=tile)
+
+
+def flip_highest_tile(game: Game) -> int:
     highest = game.grill[-1]
-    if returned is None and not game.rules.flip_without_return:
-        return None
-    if returned == highest and not game.rules.flip_returned:
-        return None
     game.grill.remove(highest)
     game.flipped.append(highest)
     game.tell("flip", turn=game.turn, tile=highest)
@@ -813,11 +833,14 @@ CLASSIC: dict[str, Any] = {
     "exact_only": [11, 13],
     "claim": "next-lower",
     "steal": "may",
+    "lost_tile": "returned",
     "flip_without_return": False,
     "flip_returned": False,
     "exact_only_returns": True,
+    "hen_saves_flip": True,
     "tiebreak": "highest-tile",
     "bratworms": 0,
+    "bratworm_ones": 2,
     "specialists": {},
     "second_specialist": "choose",
     "weasel_rescues_bust": True,

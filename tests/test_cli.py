@@ -550,7 +550,7 @@ MISTAKES = {
     "watch eager random --rules folder": "folder: this is a folder, not a rule file.",
     "watch eager random --set claim": "write option=value, such as claim=any-lower.",
     "watch eager random --set clam=x": 'unknown option "clam"; did you mean "claim"?',
-    "watch eager random --set claim=any": 'claim must be "next-lower" or "any-lower", not "any"',
+    "watch eager random --set claim=any": 'claim must be "next-lower", "any-lower" or "exact", not "any"',
     "watch eager random --set tiles={}": "there are no tiles; at least one is needed.",
     "watch eager random --set specialists.apple={seat=2}": "with 2 players the seats are 0 to 1.",
     "watch eager random --why --json": "--why is printed as text",

@@ -103,7 +103,7 @@ def test_traces_are_plain_json():
 @st.composite
 def odd_rules(draw: st.DrawFn, players: int) -> RuleSet:
     """Any rules that make a game; most of them nobody would play."""
-    tiles = draw(st.dictionaries(st.integers(1, 60), st.integers(0, 5), min_size=1, max_size=32))
+    tiles = draw(st.dictionaries(st.integers(1, 60), st.integers(0, 100), min_size=1, max_size=32))
     values = sorted(tiles)
     places: list[Any] = [*values, *({"seat": s} for s in range(players))]
     names = draw(st.lists(st.sampled_from(SPECIALISTS), unique=True))
@@ -112,15 +112,18 @@ def odd_rules(draw: st.DrawFn, players: int) -> RuleSet:
         "dice": draw(st.integers(1, 10)),
         "tiles": tiles,
         "exact_only": draw(st.lists(st.sampled_from(values), unique=True, max_size=4)),
-        "claim": draw(st.sampled_from(["next-lower", "any-lower"])),
-        "steal": draw(st.sampled_from(["may", "must"])),
+        "claim": draw(st.sampled_from(["next-lower", "any-lower", "exact"])),
+        "steal": draw(st.sampled_from(["may", "must", "never"])),
+        "lost_tile": draw(st.sampled_from(["returned", "removed", "kept"])),
         "flip_without_return": draw(st.booleans()),
         "flip_returned": draw(st.booleans()),
         "exact_only_returns": draw(st.booleans()),
+        "hen_saves_flip": draw(st.booleans()),
         "tiebreak": draw(st.sampled_from(["highest-tile", "shared"])),
         "bratworms": draw(st.integers(0, 3)),
+        "bratworm_ones": draw(st.integers(1, 4)),
         "specialists": dict(zip(names, starts, strict=False)),
-        "second_specialist": draw(st.sampled_from(["choose", "keep-new"])),
+        "second_specialist": draw(st.sampled_from(["choose", "keep-new", "keep-old"])),
         "weasel_rescues_bust": draw(st.booleans()),
         "golden_die_faces": draw(
             st.lists(st.sampled_from([1, 2, 3, 4, 5, "worm"]), min_size=6, max_size=6)
@@ -297,6 +300,10 @@ def follow(
                 stacks[event["seat"]].append(event["tile"])
             case "return":
                 stacks[event["seat"]].remove(event["tile"])
+            case "flip":
+                for stack in stacks:
+                    if event["tile"] in stack:
+                        stack.remove(event["tile"])
             case "bratworm":
                 bratworms[event["seat"]] += 1
                 if event["from"] != "supply":

@@ -917,6 +917,17 @@ def check_claims(play, total, expected, **situation):
         ("any-lower", "may", 12, []),
         ("next-lower", "may", 13, []),  # on a rival's stack
         ("any-lower", "may", 13, []),
+        ("next-lower", "never", 25, [take(23)]),
+        ("any-lower", "never", 25, [take(22), take(23)]),
+        ("exact", "must", 25, [steal(25, 1)]),
+        ("exact", "may", 25, [steal(25, 1)]),
+        ("exact", "never", 25, []),
+        ("exact", "may", 23, [take(23)]),
+        ("exact", "may", 24, []),  # covered
+        ("exact", "may", 30, []),  # the own top tile
+        ("exact", "may", 40, []),
+        ("exact", "may", 11, [take(11)]),
+        ("exact", "may", 13, []),  # on a rival's stack
     ],
 )
 def test_settled_what_a_total_may_claim(play, claim, steal, total, expected):
@@ -968,7 +979,8 @@ def test_settled_the_thief_of_a_hen_may_keep_its_own_specialist(play):
 
 @pytest.mark.parametrize(("grill", "back"), [([13, 25], 13), ([25], "out")])
 @pytest.mark.parametrize(
-    ("second_specialist", "decision"), [("choose", [True]), ("choose", [False]), ("keep-new", [])]
+    ("second_specialist", "decision"),
+    [("choose", [True]), ("choose", [False]), ("keep-new", []), ("keep-old", [])],
 )
 def test_settled_a_second_specialist(play, grill, back, second_specialist, decision):
     turn = play(
@@ -982,7 +994,8 @@ def test_settled_a_second_specialist(play, grill, back, second_specialist, decis
     )
     kept = [moves("weasel", 25, at(0)), moves("apple", at(0), back)]
     declined = [moves("weasel", 25, back)]
-    assert turn.outcome[2:] == (declined if decision == [False] else kept)
+    keeps_old = decision == [False] or second_specialist == "keep-old"
+    assert turn.outcome[2:] == (declined if keeps_old else kept)
 
 
 def test_settled_a_flipped_tile_is_in_neither_place(play):
@@ -1206,3 +1219,202 @@ def test_settled_the_apple_counts_only_when_it_is_held(play, place, holder, scor
         specialists={"apple": place},
     )
     assert turn.ended("apple", "scores", "winners") == (holder, scores, winners)
+
+
+# ============================================================== options that no preset needs
+
+
+def test_lost_tile_removed_flips_it_and_the_highest_as_well(play):
+    options = {"lost_tile": "removed"}
+    turn = play("classic", BUST, options=options, stacks=[[30, 22], [24]], grill=[21, 33, 34])
+    assert turn.outcome == [fail(), flip(22), flip(34)]
+    assert turn.grill == [21, 33]
+    assert turn.stacks == [[30], [24]]
+    assert {22, 34} <= set(turn.flipped)
+
+
+@pytest.mark.parametrize("flip_returned", [False, True])
+def test_lost_tile_removed_flips_a_lower_tile_of_the_grill_too(play, flip_returned):
+    options = {"lost_tile": "removed", "flip_returned": flip_returned}
+    turn = play("classic", BUST, options=options, stacks=[[36], []], grill=[21, 30])
+    assert turn.outcome == [fail(), flip(36), flip(30)]
+    assert turn.grill == [21]
+
+
+@pytest.mark.parametrize(("flip_without_return", "flipped"), [(False, []), (True, [flip(36)])])
+def test_lost_tile_removed_without_a_tile_to_lose(play, flip_without_return, flipped):
+    options = {"lost_tile": "removed", "flip_without_return": flip_without_return}
+    assert play("classic", BUST, options=options).outcome == [fail(), *flipped]
+
+
+def test_lost_tile_removed_can_end_the_game(play):
+    options = {"lost_tile": "removed"}
+    turn = play("classic", BUST, options=options, stacks=[[25, 22], [24]], grill=[21])
+    assert turn.outcome == [fail(), flip(22), flip(21)]
+    assert turn.ended("finished", "tiles", "winners") == (True, [[25], [24]], [0])
+
+
+def test_lost_tile_removed_specialists_go_back_to_what_is_left(play):
+    turn = play(
+        "extrawurm",
+        BUST,
+        options={"lost_tile": "removed"},
+        stacks=[[11], []],
+        grill=[21, 22, 36],
+        specialists={"weasel": at(0), "apple": 36, "raven": 21},
+    )
+    relocated = [moves("weasel", at(0), 22), moves("apple", 36, "out")]
+    assert turn.outcome == [fail(), flip(11), flip(36), *relocated]
+
+
+@pytest.mark.parametrize("tile", [11, 13])
+def test_lost_tile_removed_leaves_11_and_13_where_they_stay(play, tile):
+    options = {"lost_tile": "removed"}
+    turn = play("manual-extrawurm", BUST, options=options, stacks=[[22, tile], []])
+    assert turn.outcome == [fail(), flip(36)]
+    assert turn.stacks[0] == [22, tile]
+    lost = play("extrawurm", BUST, options=options, stacks=[[22, tile], []])
+    assert lost.outcome == [fail(), flip(tile), flip(36)]
+
+
+def test_lost_tile_removed_the_hen_stands_in_for_the_tile(play):
+    options = {"lost_tile": "removed"}
+    turn = play("extrawurm", BUST, options=options, stacks=[[22], []], holds="sitting-hen")
+    assert turn.outcome == [fail(), moves("sitting-hen", at(0), 11)]
+    assert turn.stacks[0] == [22]
+
+
+@pytest.mark.parametrize(("flip_without_return", "flipped"), [(False, []), (True, [flip(36)])])
+@pytest.mark.parametrize("flip_returned", [False, True])
+def test_lost_tile_kept_costs_no_tile(play, flip_without_return, flipped, flip_returned):
+    options = {
+        "lost_tile": "kept",
+        "flip_without_return": flip_without_return,
+        "flip_returned": flip_returned,
+    }
+    turn = play("classic", BUST, options=options, stacks=[[30, 22], []])
+    assert turn.outcome == [fail(), *flipped]
+    assert turn.stacks[0] == [30, 22]
+
+
+def test_lost_tile_kept_the_specialist_is_lost_all_the_same(play):
+    table = {"options": {"lost_tile": "kept"}, "stacks": [[30, 22], []]}
+    for name in ("weasel", "sitting-hen"):
+        turn = play("extrawurm", BUST, **table, holds=name)
+        assert turn.outcome == [fail(), moves(name, at(0), 11)]
+
+
+def test_steal_never_a_rivals_tile_is_in_neither_place(play):
+    options = {"steal": "never"}
+    lower = play("classic", reach(26), options=options, stacks=[[], [26]])
+    assert lower.outcome == [stop(26), take(25)]
+    assert "claim" not in lower.asked
+    nothing = play("classic", reach(26), options=options, stacks=[[], [26]], grill=[27, 30])
+    assert nothing.outcome == [stop(26), fail("nothing-to-claim")]
+
+
+def test_steal_never_the_hen_neither(play):
+    turn = play(
+        "extrawurm",
+        reach(26),
+        options={"steal": "never"},
+        stacks=[[], [26]],
+        specialists={"sitting-hen": at(1)},
+    )
+    assert turn.outcome == [stop(26), take(25)]
+    assert turn.specialists == {"sitting-hen": at(1)}
+
+
+def test_claim_exact_takes_no_lower_tile(play):
+    options = {"claim": "exact"}
+    assert play("classic", reach(26), options=options).outcome == [stop(26), take(26)]
+    turn = play("classic", reach(26), options=options, stacks=[[22], []], grill=[21, 25, 36])
+    failed = [fail("nothing-to-claim"), give_back(22), flip(36)]
+    assert turn.outcome == [stop(26), *failed]
+
+
+@pytest.mark.parametrize("rule", ["may", "must"])
+def test_claim_exact_steals(play, rule):
+    options = {"claim": "exact", "steal": rule}
+    turn = play("classic", reach(26), options=options, stacks=[[], [26]])
+    assert turn.outcome == [stop(26), steal(26, 1)]
+    assert "claim" not in turn.asked
+
+
+@pytest.mark.parametrize(("flip_without_return", "flipped"), [(False, []), (True, [flip(36)])])
+@pytest.mark.parametrize("stack", [[30, 24], [30, 11]])
+@pytest.mark.parametrize("lost_tile", ["returned", "removed", "kept"])
+def test_hen_saves_flip_false_leaves_it_to_flip_without_return(
+    play, flip_without_return, flipped, stack, lost_tile
+):
+    options = {
+        "hen_saves_flip": False,
+        "flip_without_return": flip_without_return,
+        "lost_tile": lost_tile,
+    }
+    turn = play("extrawurm", BUST, options=options, stacks=[stack, []], holds="sitting-hen")
+    lowest = 13 if 11 in stack else 11
+    assert turn.outcome == [fail(), *flipped, moves("sitting-hen", at(0), lowest)]
+    assert turn.stacks[0] == stack
+
+
+def test_hen_saves_flip_false_the_hen_goes_back_before_the_flipped_tiles_specialist(play):
+    turn = play(
+        "extrawurm",
+        BUST,
+        options={"hen_saves_flip": False, "flip_without_return": True},
+        stacks=[[24], []],
+        grill=[21, 22, 36],
+        specialists={"sitting-hen": at(0), "apple": 36},
+    )
+    relocated = [moves("sitting-hen", at(0), 21), moves("apple", 36, 22)]
+    assert turn.outcome == [fail(), flip(36), *relocated]
+
+
+@pytest.mark.parametrize("hen_saves_flip", [False, True])
+def test_hen_saves_flip_has_no_say_without_tiles(play, hen_saves_flip):
+    options = {"hen_saves_flip": hen_saves_flip, "flip_without_return": True}
+    turn = play("extrawurm", BUST, options=options, stacks=[[], [24]], holds="sitting-hen")
+    assert turn.outcome == [fail(), flip(36)]
+    assert turn.specialists == {"sitting-hen": at(0)}
+
+
+def test_second_specialist_keep_old_by_stealing_too(play):
+    table = {"options": {"second_specialist": "keep-old"}, "stacks": [[], [26]]}
+    stolen = play("extrawurm", reach(26), **table, specialists={"weasel": at(1), "apple": at(0)})
+    assert stolen.outcome[1:] == [steal(26, 1), moves("weasel", at(1), 11)]
+    assert "keep_new_specialist" not in stolen.asked
+    first = play("extrawurm", reach(26), **table, specialists={"weasel": at(1)})
+    assert first.outcome[1:] == [steal(26, 1), moves("weasel", at(1), at(0))]
+
+
+@pytest.mark.parametrize(
+    ("ones", "dice", "earns"),
+    [
+        (1, "12345www:1", True),
+        (2, "12345www:1", False),
+        (3, "11345www:1", False),
+        (3, "11145www:1", True),
+        (3, "11115www:1", True),
+    ],
+)
+def test_bratworm_ones_to_set_aside(play, ones, dice, earns):
+    count = dice.partition(":")[0].count("1")
+    turn = play("extrawurm", f"{dice} {'w' * (8 - count)}:w", options={"bratworm_ones": ones})
+    earned = [bratworm()] if earns else []
+    assert turn.told[1 : 2 + len(earned)] == [set_aside("1", count, count), *earned]
+    assert turn.bratworms == [int(earns), 0]
+
+
+def test_bratworm_ones_count_the_golden_die(play):
+    options = {"bratworm_ones": 3}
+    turn = play("extrawurm", "11555www+1:1", options=options, holds="golden-die")
+    assert turn.bratworms == [1, 0]
+
+
+def test_tiles_of_100_worms_are_counted_in_full(play):
+    tiles = {str(tile): 100 for tile in range(5, 37)}
+    stacks = [list(range(36, 6, -1)), [6]]
+    options = {"tiles": tiles, "exact_only": []}
+    turn = play("classic", reach(21), options=options, stacks=stacks, grill=[5])
+    assert turn.ended("scores", "ranks") == ([3100, 100], [1, 2])

@@ -42,11 +42,14 @@ CLASSIC: dict[str, Any] = {
     "exact_only": [],
     "claim": "next-lower",
     "steal": "may",
+    "lost_tile": "returned",
     "flip_without_return": False,
     "flip_returned": False,
     "exact_only_returns": True,
+    "hen_saves_flip": True,
     "tiebreak": "highest-tile",
     "bratworms": 0,
+    "bratworm_ones": 2,
     "specialists": {},
     "second_specialist": "choose",
     "weasel_rescues_bust": True,
@@ -330,10 +333,10 @@ def test_a_preset_wins_over_a_file_of_its_name(
     [
         (
             "claim=nextlower",
-            'claim must be "next-lower" or "any-lower", not "nextlower"; '
+            'claim must be "next-lower", "any-lower" or "exact", not "nextlower"; '
             'did you mean "next-lower"?',
         ),
-        ("claim=3", 'claim must be "next-lower" or "any-lower", not 3.'),
+        ("claim=3", 'claim must be "next-lower", "any-lower" or "exact", not 3.'),
         ("tiebreak=dice", 'tiebreak must be "highest-tile" or "shared", not "dice".'),
         ("flip_retruned=true", 'unknown option "flip_retruned"; did you mean "flip_returned"?'),
         ("claim.x=1", 'unknown option "claim.x"; did you mean "claim"?'),
@@ -351,6 +354,20 @@ def test_a_preset_wins_over_a_file_of_its_name(
         ("dice=true", "dice must be a whole number from 1 to 12, not true."),
         ("dice=eight", 'dice must be a whole number from 1 to 12, not "eight".'),
         ("dice=", 'dice must be a whole number from 1 to 12, not "".'),
+        ("steal=always", 'steal must be "may", "must" or "never", not "always".'),
+        (
+            "lost_tile=remove",
+            'lost_tile must be "returned", "removed" or "kept", not "remove"; '
+            'did you mean "removed"?',
+        ),
+        ("hen_saves_flip=1", "hen_saves_flip must be true or false, not 1."),
+        (
+            "second_specialist=keepold",
+            'second_specialist must be "choose", "keep-new" or "keep-old", not "keepold"; '
+            'did you mean "keep-old"?',
+        ),
+        ("bratworm_ones=0", "bratworm_ones must be a whole number from 1 to 13, not 0."),
+        ("bratworm_ones=14", "bratworm_ones must be a whole number from 1 to 13, not 14."),
         ("bratworms=100", "bratworms must be a whole number from 0 to 99, not 100."),
         ("apple_worms=-1", "apple_worms must be a whole number from 0 to 99, not -1."),
         ("turn_limit=60001", "turn_limit must be a whole number from 1 to 60000, not 60001."),
@@ -369,12 +386,12 @@ def test_a_preset_wins_over_a_file_of_its_name(
         ("tiles.036=1", 'unknown tile "036"; tiles have values from 1 to 99.'),
         ("tiles.=1", 'unknown tile ""; tiles have values from 1 to 99.'),
         (
-            "tiles.36=21",
-            'tiles.36 must be a whole number of worms from 0 to 20, or "none", not 21.',
+            "tiles.36=101",
+            'tiles.36 must be a whole number of worms from 0 to 100, or "none", not 101.',
         ),
         (
             "tiles={21=1,22=nowhere}",
-            'tiles.22 must be a whole number of worms from 0 to 20, or "none", not "nowhere".',
+            'tiles.22 must be a whole number of worms from 0 to 100, or "none", not "nowhere".',
         ),
         (
             f"tiles={{{','.join(f'{value}=1' for value in range(1, 34))}}}",
@@ -481,7 +498,17 @@ def test_errors_of_with_options_have_no_prefix() -> None:
         ("tiles={3=1}",),
         ("tiles={5=1}", "exact_only=[5]", "dice=1"),
         ("tiles={3=1,21=1}", "exact_only=[3]", "flip_without_return=true"),
-        ("tiles.99=20",),
+        ("tiles.99=100",),
+        ("tiles={21=1,99=1}", "lost_tile=removed"),
+        ("tiles={3=1,21=1,22=1}", "exact_only=[3]", "lost_tile=removed"),
+        ("tiles={3=1,4=1,21=1}", "claim=exact", "lost_tile=removed", "flip_without_return=true"),
+        ("tiles={21=1,99=1}", "claim=exact"),
+        ("tiles={21=1,99=1}", "lost_tile=kept", "flip_without_return=true"),
+        ("tiles={5=1,40=1}", "claim=exact", "lost_tile=kept"),
+        ("tiles={45=1,21=1}", "claim=exact", "lost_tile=kept", "specialists={canned-worm=21}"),
+        ("tiles={6=1,5=1}", "dice=1", "claim=exact", "lost_tile=kept", "specialists.golden-die=5"),
+        ("exact_only=[21]", "exact_only_returns=false", "lost_tile=kept", "steal=never"),
+        ("bratworm_ones=13",),
     ],
 )
 def test_odd_rules_that_can_be_played(sets: tuple[str, ...]) -> None:
@@ -504,6 +531,30 @@ def test_odd_rules_that_can_be_played(sets: tuple[str, ...]) -> None:
         ),
         (("tiles={3=1}", "exact_only=[3]"), "no tile can ever be claimed"),
         (("tiles={3=1,21=1}", "exact_only=[3]"), "tile 3 can never leave the grill"),
+        (("tiles={3=1}", "claim=exact"), "no tile can ever be claimed"),
+        (("tiles={99=1}", "claim=exact"), "no tile can ever be claimed"),
+        (("tiles={3=1,21=1}", "claim=exact"), "tile 3 can never leave the grill"),
+        (("tiles={21=1,99=1}", "lost_tile=kept"), "tile 99 can never leave the grill"),
+        (("tiles={21=1,41=1}", "claim=exact", "lost_tile=kept"), "tile 41 can never leave"),
+        (("tiles={3=1,21=1}", "exact_only=[3]", "lost_tile=kept"), "tile 3 can never leave"),
+        (
+            ("tiles={21=1,99=1}", "exact_only=[21]", "exact_only_returns=false"),
+            "tile 99 can never leave the grill",
+        ),
+        (
+            ("tiles={3=1,4=1,21=1}", "claim=exact", "lost_tile=removed"),
+            "no game would end: no total claims tiles 3, 4, a fail flips one of them only if it "
+            "costs a tile, and only 1 can be lost.",
+        ),
+        (
+            (
+                "tiles={21=1,99=1}",
+                "exact_only=[21]",
+                "exact_only_returns=false",
+                "lost_tile=removed",
+            ),
+            "no total claims tile 99",
+        ),
     ],
 )
 def test_odd_rules_that_cannot_be_played(sets: tuple[str, ...], reason: str) -> None:
@@ -544,7 +595,7 @@ def test_missing_rules(
     ("text", "message"),
     [
         ("flip_retruned = true", 'unknown option "flip_retruned"; did you mean "flip_returned"?'),
-        ('claim = "any"', 'claim must be "next-lower" or "any-lower", not "any"'),
+        ('claim = "any"', 'claim must be "next-lower", "any-lower" or "exact", not "any"'),
         ("[specialists]\nwesel = 25", 'unknown specialist "wesel"; did you mean "weasel"?'),
         ("exact_only = [11]", "exact_only names tile 11, which is not in play."),
         ("dice = 1979-05-27", 'dice must be a whole number from 1 to 12, not "1979-05-27".'),
@@ -688,7 +739,7 @@ def lines(longest: int) -> st.SearchStrategy[str]:
 @st.composite
 def rule_sets(draw: st.DrawFn) -> RuleSet:
     """Any rules that can be played."""
-    tiles = draw(st.dictionaries(st.integers(1, 99), st.integers(0, 20), min_size=1, max_size=32))
+    tiles = draw(st.dictionaries(st.integers(1, 99), st.integers(0, 100), min_size=1, max_size=32))
     seats = st.integers(0, 6).map(lambda seat: {"seat": seat})
     places: st.SearchStrategy[object] = st.sampled_from(sorted(tiles)) | seats
     faces = st.sampled_from([1, 2, 3, 4, 5, "worm"])
@@ -697,15 +748,18 @@ def rule_sets(draw: st.DrawFn) -> RuleSet:
         "title": lines(200),
         "dice": st.integers(1, 12),
         "exact_only": st.lists(st.sampled_from(sorted(tiles)), unique=True),
-        "claim": st.sampled_from(["next-lower", "any-lower"]),
-        "steal": st.sampled_from(["may", "must"]),
+        "claim": st.sampled_from(["next-lower", "any-lower", "exact"]),
+        "steal": st.sampled_from(["may", "must", "never"]),
+        "lost_tile": st.sampled_from(["returned", "removed", "kept"]),
         "flip_without_return": st.booleans(),
         "flip_returned": st.booleans(),
         "exact_only_returns": st.booleans(),
+        "hen_saves_flip": st.booleans(),
         "tiebreak": st.sampled_from(["highest-tile", "shared"]),
         "bratworms": st.integers(0, 99),
+        "bratworm_ones": st.integers(1, 13),
         "specialists": st.dictionaries(st.sampled_from(SPECIALISTS), places),
-        "second_specialist": st.sampled_from(["choose", "keep-new"]),
+        "second_specialist": st.sampled_from(["choose", "keep-new", "keep-old"]),
         "weasel_rescues_bust": st.booleans(),
         "golden_die_faces": st.lists(faces, min_size=6, max_size=6),
         "apple_worms": st.integers(0, 99),
@@ -806,7 +860,8 @@ def test_the_schema_accepts_what_a_file_may_say(text: str, tmp_path: Path) -> No
         "golden_die_faces = [1, 2, 3, 4, 5, 6]",
         "tiles = 5",
         "[tiles]\n100 = 1",
-        "[tiles]\n21 = 21",
+        "[tiles]\n21 = 101",
+        "bratworm_ones = 0",
         '"tiles.036" = 1',
         '"tiles.36" = "nowhere"',
         "[specialists]\nwesel = 25",

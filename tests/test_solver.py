@@ -42,6 +42,10 @@ SMALL = [
     Problem(2, STANDARD, "any roll"),
     Problem(3, SPECIAL, "any roll"),
     Problem(3, SPECIAL, "not on a bust"),
+    Problem(4, ones=1),
+    Problem(3, SPECIAL, ones=1),
+    Problem(2, STANDARD, "any roll", ones=3),
+    Problem(3, SPECIAL, "any roll", ones=4),
 ]
 LARGE = [
     Problem(),
@@ -101,7 +105,7 @@ class Reference:
         return throws(state.white, self.problem.golden if state.golden else ())
 
     def take(self, state: State, throw: Throw, face: int) -> tuple[State, bool]:
-        """The state after setting aside a face, and whether that was two 1s or more."""
+        """The state after setting aside a face, and whether that earns the bonus for 1s."""
         white, golden = throw.white.count(face), throw.golden == face
         after = state._replace(
             aside=state.aside | {face},
@@ -109,7 +113,7 @@ class Reference:
             golden=state.golden and not golden,
             points=state.points + (white + golden) * min(face, 5),
         )
-        return after, face == 1 and white + golden >= 2
+        return after, face == 1 and white + golden >= self.problem.ones
 
     def choices(self, state: State, throw: Throw) -> dict[int, float]:
         """The value of setting aside each new face, the highest first."""

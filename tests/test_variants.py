@@ -119,7 +119,7 @@ def test_a_file_and_a_rule_set_are_variants_too(tmp_path):
         ),
         (
             {"sweeps": ["claim=any-lower,any"]},
-            '--sweep claim=any: claim must be "next-lower" or "any-lower", not "any"',
+            '--sweep claim=any: claim must be "next-lower", "any-lower" or "exact", not "any"',
         ),
         (
             {"sweeps": ["dice"]},

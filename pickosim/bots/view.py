@@ -253,6 +253,8 @@ class Turn:
     @cached_property
     def at_risk(self) -> IntArray:
         """(n,) int16: value of the tile that a fail would cost you, 0 if it would cost none."""
+        if self.rules.lost_tile == "kept":
+            return _read_only(np.zeros(len(self), np.int16))
         safe = (self.tops[:, 0] == 0) | (self.holds[:, 0] == SITTING_HEN)
         if not self.rules.exact_only_returns:
             safe |= np.isin(self.tops[:, 0], self.rules.exact_only)
@@ -304,7 +306,7 @@ class Turn:
 
     def random(self) -> FloatArray:
         """(n,) float64 in [0, 1): fresh random numbers at each call, the same in every replay."""
-        # rob() may be called twice after the same roll: for two or more 1s, and for the raven after a claim.
+        # rob() may be called twice after the same roll: for 1s, and for the raven after a claim.
         question = METHODS.index(self._method) + len(METHODS) * (self._claimed is not None)
         draw = (question << 16) + self._draws
         self._draws += 1

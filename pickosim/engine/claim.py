@@ -26,6 +26,7 @@ from pickosim.engine.table import (
     highest,
     move_specialist,
     on_grill,
+    remove_tile,
     return_tile,
     send_back,
     specialist_on,
@@ -129,7 +130,8 @@ def _has_choice(
     if chooses_tile and tiles & (tiles - 1):
         return True
     tile = highest(tiles)
-    second = chooses_specialist and not book.keep_new and brings_second(book, game, seat, tile)
+    decided = book.keep_new or book.keep_old
+    second = chooses_specialist and not decided and brings_second(book, game, seat, tile)
     return second or (chooses_victim and raven_robs(book, game, seat, tile))
 
 
@@ -171,25 +173,33 @@ def _settle_claim(
 
 @called
 def _settle_fail(book: Rulebook, game: Game, seat: int, reason: int, log: Log) -> None:
-    """The top tile returns, the highest tile is flipped, specialists go back: in that order."""
+    """The top tile is lost, the highest tile is flipped, specialists go back: in that order."""
     log_event(log, game, FAIL, reason)
     game.counts[COUNTERS.fails_no_new_face + reason] += 1
     top, held = as_int(game.top[seat]), as_int(game.holds[seat])
-    if held == SITTING_HEN and top != NOTHING:
+    hen_helps = held == SITTING_HEN and top != NOTHING
+    if hen_helps:
         game.used[SITTING_HEN, seat] += 1
-        send_back(game, held, log)
-        return
+        if book.hen_saves_flip:
+            send_back(game, held, log)
+            return
+    loses = top != NOTHING and not hen_helps and not book.keep_lost
+    if loses and not book.exact_only_returns:
+        loses = (book.exact_only >> top) & 1 == 0
     returned = NOTHING
-    if top != NOTHING and (book.exact_only_returns or not (book.exact_only >> top) & 1):
-        returned = return_tile(book, game, seat, log)
+    if loses:
+        if book.remove_lost:
+            remove_tile(book, game, seat, log)
+        else:
+            returned = return_tile(book, game, seat, log)
     off_flipped = NOTHING
-    if game.grill and (returned != NOTHING or book.flip_without_return):
+    if game.grill and (loses or book.flip_without_return):
         tile = highest(as_int(game.grill))
         if tile != returned or book.flip_returned:
             if book.specialists:
                 off_flipped = specialist_on(game, tile)
             flip_tile(game, tile, log)
-    if held != NOTHING and held != SITTING_HEN:
+    if held != NOTHING and (held != SITTING_HEN or hen_helps):
         send_back(game, held, log)
     if off_flipped != NOTHING:
         send_back(game, off_flipped, log)
@@ -234,10 +244,11 @@ def settle_without_choice(
     """Settle the turn wherever the player has nothing to choose, which is nearly always.
 
     Without `chooses_tile` the player takes the highest claim, without `chooses_specialist` it keeps the
-    newer of two specialists, without `chooses_victim` it takes a bratworm from the richest rival. The
+    newer of two specialists (unless the rules say the older), without `chooses_victim` it takes a bratworm from the richest rival. The
     other games are written to `open_rows`; returns their number.
     """
     book: Rulebook = books[0]
+    keep_new = as_int(not book.keep_old)
     found = 0
     for row in rows:
         game: Game = table[row]
@@ -250,7 +261,7 @@ def settle_without_choice(
             found += 1
         else:
             tile = highest(tiles) if tiles else -1
-            _settle(book, game, hand, seat, tile, as_int(True), as_int(NOTHING), log)
+            _settle(book, game, hand, seat, tile, keep_new, as_int(NOTHING), log)
     return found
 
 

@@ -50,22 +50,28 @@ class Rulebook(Protocol):
     worms: Annotated[NDArray[np.uint8], MOST_TILES]  # worms on each tile
     grill: I64  # all tiles: the grill at the start
     exact_only: I64  # tiles that only their exact total takes, and nobody steals
+    stealable: I64  # tiles that can be stolen from the top of a stack
     # By total:
     # the tile of exactly that value, an empty set without it
     exact: Annotated[NDArray[np.int64], TOTALS]
-    # tiles of a lower value, the exact-only ones left out
+    # tiles of a lower value that it can take, the exact-only ones left out
     lower: Annotated[NDArray[np.int64], TOTALS]
     reach: Annotated[NDArray[np.int64], TOTALS]  # both: what it can take from the grill
     any_lower: Bool
-    may_steal: Bool
+    may_steal: Bool  # or leave it; where nothing can be stolen, it makes no difference
+    keep_lost: Bool
+    remove_lost: Bool
     flip_without_return: Bool
     flip_returned: Bool
     exact_only_returns: Bool
+    hen_saves_flip: Bool
     highest_tile_breaks_ties: Bool
     bratworms: I64
+    bratworm_ones: I64
     specialists: Bool  # whether any is in the game
     start: Annotated[NDArray[np.uint8], len(SPECIALISTS)]  # place of each at the start
-    keep_new: Bool
+    keep_new: Bool  # of two specialists; the player chooses if neither of these is true
+    keep_old: Bool
     weasel_rescues_bust: Bool
     golden_die_faces: Annotated[NDArray[np.uint8], 6]
     apple_worms: I64
@@ -103,15 +109,20 @@ def rulebook(rules: RuleSet, players: int) -> Books:
         book["exact"][value] = 1 << tile
         if value in rules.exact_only:
             book["exact_only"] |= 1 << tile
-        else:
+        elif rules.claim != "exact":
             book["lower"][value + 1 :] |= 1 << tile
     book["reach"] = book["exact"] | book["lower"]
+    if rules.steal != "never":
+        book["stealable"] = book["grill"] & ~book["exact_only"]
     book["any_lower"] = rules.claim == "any-lower"
     book["may_steal"] = rules.steal == "may"
+    book["keep_lost"] = rules.lost_tile == "kept"
+    book["remove_lost"] = rules.lost_tile == "removed"
     book["highest_tile_breaks_ties"] = rules.tiebreak == "highest-tile"
     book["specialists"] = len(rules.specialists) > 0
     book["start"] = _places(rules, values, players)
     book["keep_new"] = rules.second_specialist == "keep-new"
+    book["keep_old"] = rules.second_specialist == "keep-old"
     return books
 
 

@@ -150,7 +150,7 @@ def stealable(book: Rulebook, game: Game, seat: int) -> int:
     for rival in range(book.players):
         # For an empty stack, NOTHING, this is a bit above those of all tiles.
         tops |= (rival != seat) << (as_int(game.top[rival]) & (SEATS - 1))
-    return tops & (book.grill & ~book.exact_only)
+    return tops & book.stealable
 
 
 @inlined
@@ -204,6 +204,14 @@ def return_tile(book: Rulebook, game: Game, seat: int, log: Log) -> int:
     log_event(log, game, RETURN, tile)
     game.grill = as_int(game.grill) | (1 << tile)
     return tile
+
+
+@inlined
+def remove_tile(book: Rulebook, game: Game, seat: int, log: Log) -> None:
+    """The player's top tile is turned face down at once, and is never on the grill."""
+    tile = _take_off_stack(book, game, seat)
+    log_event(log, game, FLIP, tile)
+    game.flipped = as_int(game.flipped) | (1 << tile)
 
 
 @inlined

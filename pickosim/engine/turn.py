@@ -232,7 +232,7 @@ def set_aside(
     asked: NDArray[np.int32],
     log: Log,
 ) -> tuple[int, int, int]:
-    """Put all dice of the chosen face aside; two or more 1s earn a bratworm at once.
+    """Put all dice of the chosen face aside; enough 1s earn a bratworm at once.
 
     Whether a stop could claim anything is written to `claimable`, one entry per game that still rolls
     (in the others the turn stops by itself). With `asking`, games in which several rivals could be robbed
@@ -257,7 +257,7 @@ def set_aside(
         hand.points += dice * POINTS[face]
         claims, rolls_on = can_claim(book, hand), not is_forced(hand)
         log_event(log, table[row], SET_ASIDE, face, dice, hand.points)
-        if book.bratworms and face == 1 and dice >= 2:
+        if book.bratworms and face == 1 and dice >= book.bratworm_ones:
             sources, _ = bratworm_sources(book, table[row], seat)
             if asking and sources > 1:
                 asked[found] = row
@@ -279,7 +279,7 @@ def rob(
     victims: NDArray[np.int64],
     log: Log,
 ) -> None:
-    """Take the bratworm for two or more 1s from the rival that the player chose."""
+    """Take the bratworm for 1s from the rival that the player chose."""
     book: Rulebook = books[0]
     for k in range(len(asked)):
         earn_bratworm(book, table[asked[k]], seat, victims[k], as_int(DOUBLE_ONE), log)

@@ -89,7 +89,8 @@ class Batch:
         self.table: Table = np.zeros(size, TABLE)
         self.hands: Hands = np.zeros(size, HAND)
         self.tally = new_tally(self.books, games)
-        self.keep_new = bool(self.books["keep_new"][0])
+        self.keep_old = bool(self.books["keep_old"][0])
+        self.keep_chosen = not (self.keep_old or self.books["keep_new"][0])
         self.asked = np.zeros(size, np.int32)
         self.claimable = np.zeros(size, np.bool_)
         self.notes: dict[str, Any] = {}
@@ -217,9 +218,9 @@ class Batch:
         if picky and asked.any():
             chosen = self._ask("claim", seat, rows[asked])
             tiles[asked] = np.searchsorted(self.values, chosen)
-        keep_new = np.ones(len(rows), np.bool_)
+        keep_new = np.full(len(rows), not self.keep_old)
         asked = find_second(books, table, seat, rows, tiles)
-        if choosy and not self.keep_new and asked.any():
+        if choosy and self.keep_chosen and asked.any():
             keep_new[asked] = self._ask("keep_new_specialist", seat, rows[asked], tiles[asked])
         robbed = np.full(len(rows), NOTHING)
         asked = find_robbing(books, table, seat, rows, tiles)

@@ -47,6 +47,8 @@ class TableState:
 
     def __init__(self, game: Event) -> None:
         self.players: list[str] = game["players"]
+        ones: int = game["rules"]["bratworm_ones"]
+        self.enough_ones = f"{'two' if ones == 2 else ones} or more 1s"
         self.worms = {int(tile): worms for tile, worms in game["rules"]["tiles"].items()}
         self.grill = set(game["grill"])
         self.stacks: list[list[int]] = [[] for _ in self.players]
@@ -65,7 +67,11 @@ class TableState:
             case "return":
                 self.grill.add(self.stacks[event["seat"]].pop())
             case "flip":
-                self.grill.remove(event["tile"])
+                # A tile that a fail removes from the game is not on the grill but on a stack.
+                self.grill.discard(event["tile"])
+                for stack in self.stacks:
+                    if event["tile"] in stack:
+                        stack.remove(event["tile"])
             case "specialist":
                 self.places[event["name"]] = event["to"]
             case "bratworm":
@@ -129,7 +135,7 @@ def _lines(event: Event, state: TableState) -> Iterator[Text]:
             yield Text(f"      sets aside {dice}, total {event['total']}")
         case "bratworm":
             source = "the supply" if event["from"] == "supply" else state.players[event["from"]]
-            why = "the raven" if event["why"] == "raven" else "two or more 1s"
+            why = "the raven" if event["why"] == "raven" else state.enough_ones
             yield Text(f"      a bratworm from {source} for {why}", style=GOOD)
         case "stop":
             canned = ", the canned worm included" if event["canned"] else ""

@@ -5,7 +5,7 @@ What can be rolled and where each choice leads depends only on the pool, and the
 so the graph has one tree of rolls per pool, and one *slot* per pool and points.
 
 **Slots.** The solution of a pay-off is one row of numbers, and a slot is an index into it. The row
-starts with the pay-off itself: the value of a bust, the bonus for two or more 1s, what a stop is worth
+starts with the pay-off itself: the value of a bust, the bonus for 1s, what a stop is worth
 by points without and with a worm set aside. Then follows one slot per pool and points at which the
 player may roll on; with a weasel, first those where it is used up, then those where it is still
 available. Where the turn is over by itself, the slot is that of the stop.
@@ -30,7 +30,7 @@ from pickosim.engine.dice import ALL_FACES, FACES, POINTS, WORM_BIT, rolls
 from pickosim.engine.kernels import shared
 
 BUST, DOUBLE_ONE, WORTH = 0, 1, 2
-"""Columns of a pay-off: a bust, the bonus for two or more 1s, stops by [worm set aside, points]."""
+"""Columns of a pay-off: a bust, the bonus for 1s, stops by [worm set aside, points]."""
 
 Int = int | np.integer[Any]
 """An integer in a kernel."""
@@ -49,6 +49,8 @@ class Problem:
     """The equally likely faces of the golden die; empty if it is not used."""
     weasel: Literal["none", "any roll", "not on a bust"] = "none"
     """Which rolls may be rolled again, once per turn."""
+    ones: int = 2
+    """How many 1s, set aside together, earn the bonus."""
 
     @property
     def points(self) -> int:
@@ -102,6 +104,8 @@ class Graph(NamedTuple):
     """Slot of the turn's first roll."""
     rescue: bool
     """Whether the weasel may be used on a bust."""
+    ones: int
+    """How many 1s earn the bonus."""
     counts: NDArray[np.uint8]
     """(R, 7): dice that show each face of each roll, the golden one included."""
     shown: NDArray[np.uint8]
@@ -125,7 +129,7 @@ class Graph(NamedTuple):
     inner: NDArray[np.bool_]
     """(M,): a step is either one inner node of the tree, or two leaves of the same parent."""
     bonus: NDArray[np.bool_]
-    """(M,): whether an inner node sets aside two or more 1s; leaves never do."""
+    """(M,): whether an inner node sets aside enough 1s for the bonus; leaves never do."""
     target: NDArray[np.int32]
     """(L, M, 2): slot that each of the two nodes leads to from the pool's fewest points."""
     weight: NDArray[np.float64]
@@ -140,7 +144,7 @@ class _Node(NamedTuple):
     inner: bool
     """Whether the node is a step of its own, because it has children or earns a bonus."""
     bonus: bool
-    """Whether setting aside the face earns the bonus for two or more 1s."""
+    """Whether setting aside the face earns the bonus for 1s."""
     aside: int
     white: int
     golden: int
@@ -178,7 +182,9 @@ def states(problem: Problem) -> dict[Pool, set[int]]:
     return {pool: points for pools in reversed(found) for pool, points in pools.items()}
 
 
-def _branches(pool: Pool, faces: list[int], left: int, level: int, ways: int) -> Iterator[_Node]:
+def _branches(
+    pool: Pool, faces: list[int], left: int, level: int, ways: int, ones: int
+) -> Iterator[_Node]:
     """Yield the nodes below one that can be rolled in `ways` ways, with `left` white dice undecided.
 
     These show `faces` or faces already aside. Leaves come first, then inner nodes with their trees.
@@ -190,7 +196,7 @@ def _branches(pool: Pool, faces: list[int], left: int, level: int, ways: int) ->
             rest = left - count
             below = faces[index + 1 :] if rest else []
             ways_here = ways * comb(left, count)
-            bonus = face == 1 and count >= 2
+            bonus = face == 1 and count >= ones
             target, gain = pool.take(face, count, 0), count * _POINTS[face]
             node = _Node(level, bool(below) or bonus, bonus, *target, gain, ways_here * old**rest)
             if node.inner:
@@ -199,24 +205,25 @@ def _branches(pool: Pool, faces: list[int], left: int, level: int, ways: int) ->
                 yield node
     for node, below, rest, ways_here in inner:
         yield node
-        yield from _branches(pool, below, rest, level + 1, ways_here)
+        yield from _branches(pool, below, rest, level + 1, ways_here, ones)
 
 
-def _tree(pool: Pool, golden: tuple[int, ...]) -> Iterator[_Node]:
+def _tree(pool: Pool, golden: tuple[int, ...], ones: int) -> Iterator[_Node]:
     """Yield the nodes of a pool's tree. A golden die with a new face comes first, with its equals."""
     new_faces, old = pool.new_faces, len(pool.old_faces)
     if not pool.golden:
-        yield from _branches(pool, new_faces, pool.white, 0, 1)
+        yield from _branches(pool, new_faces, pool.white, 0, 1, ones)
         return
     if ways := sum(face not in new_faces for face in golden):
-        yield from _branches(pool, new_faces, pool.white, 0, ways)
+        yield from _branches(pool, new_faces, pool.white, 0, ways, ones)
     for face in sorted(set(golden).intersection(new_faces)):
         others = [other for other in new_faces if other != face]
         for count in range(pool.white + 1):
             rest, ways = pool.white - count, golden.count(face) * comb(pool.white, count)
             target, gain = pool.take(face, count, 1), (count + 1) * _POINTS[face]
-            yield _Node(0, True, face == 1 and count >= 1, *target, gain, ways * old**rest)
-            yield from _branches(pool, others, rest, 1, ways)
+            bonus = face == 1 and count + 1 >= ones
+            yield _Node(0, True, bonus, *target, gain, ways * old**rest)
+            yield from _branches(pool, others, rest, 1, ways, ones)
 
 
 def _steps(nodes: Iterator[_Node]) -> list[tuple[_Node, _Node]]:
@@ -264,7 +271,7 @@ def graph(problem: Problem) -> Graph:
     if not golden:
         base[:, :, :-1, 1] = base[:, :, 1:, 0]
 
-    trees = [_steps(_tree(pool, golden)) for pool in pools]
+    trees = [_steps(_tree(pool, golden, problem.ones)) for pool in pools]
     lengths = [len(tree) for tree in trees]
     nodes = np.array([step for tree in trees for step in tree])
     level, inner, bonus, *target, gain, weight = np.moveaxis(nodes, -1, 0)
@@ -274,6 +281,7 @@ def graph(problem: Problem) -> Graph:
         slots=columns + layers * int(size.sum()),
         start=int(slot[-1, -1]),
         rescue=problem.weasel == "any roll",
+        ones=problem.ones,
         counts=all_rolls["counts"].copy(),
         shown=all_rolls["faces"].copy(),
         base=base,
@@ -343,7 +351,7 @@ def slots_at(graph: Graph, at: Standing, i: Int, weasel: Int) -> tuple[Int, Int]
 def slots_after(graph: Graph, at: Rolled, i: Int, weasel: Int, face: Int) -> tuple[Int, Int, bool]:
     """The slots of stopping and of rolling on after setting aside a face of turn i's roll.
 
-    The third result is whether that earns the bonus for two or more 1s.
+    The third result is whether that earns the bonus for 1s.
     """
     dice = np.int64(graph.counts[at.roll[i], face])
     golden = np.int64(at.golden_face[i] == face)
@@ -352,4 +360,4 @@ def slots_after(graph: Graph, at: Rolled, i: Int, weasel: Int, face: Int) -> tup
     white_left = np.int64(at.white[i]) - dice + golden
     golden_left = np.int64(at.golden_face[i] != 0) - golden
     stop, roll_on = _slots(graph, weasel, aside, points, white_left, golden_left)
-    return stop, roll_on, bool(face == 1 and dice >= 2)
+    return stop, roll_on, bool(face == 1 and dice >= graph.ones)

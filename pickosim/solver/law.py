@@ -46,7 +46,7 @@ class Policy(Protocol):
 
 
 class Law(NamedTuple):
-    """Chances of a turn's results; the first index is 1 if two or more 1s were set aside."""
+    """Chances of a turn's results; the first index is 1 if enough 1s for the bonus were set aside."""
 
     bust: NDArray[np.float64]
     """(2,): a roll without a new face."""
@@ -55,7 +55,7 @@ class Law(NamedTuple):
 
     @property
     def double_one(self) -> float:
-        """Chance that two or more 1s are set aside, however the turn ends."""
+        """Chance that enough 1s for the bonus are set aside, however the turn ends."""
         return float(self.bust[1] + self.stopped[1].sum())
 
 

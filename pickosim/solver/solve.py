@@ -56,7 +56,7 @@ def payoff_rows(
 
     `worth_plain` and `worth_worm` (B, P) say what a stop is worth by points, without and with a
     worm set aside; `bust` (B,) what a roll without a new face is worth; `double_one` (B,) is
-    added for two or more 1s set aside, however the turn ends.
+    added for enough 1s set aside (`Problem.ones`), however the turn ends.
     """
     return np.column_stack([bust, double_one, worth_plain, worth_worm])
 
@@ -87,7 +87,7 @@ class _Scratch(NamedTuple):
     sums: NDArray[np.float64]
     """By the pool's slots: sum over rolls of ways times best choice."""
     gain: NDArray[np.float64]
-    """First zeros, then the bonus for two or more 1s."""
+    """First zeros, then the bonus for 1s."""
 
 
 @kernel

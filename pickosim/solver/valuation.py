@@ -152,6 +152,7 @@ def cache_statistics() -> list[dict[str, Any]]:
             "white": problem.white,
             "golden": bool(problem.golden),
             "weasel": problem.weasel,
+            "ones": problem.ones,
             "solved": cache.solved,
             "hits": cache.hits,
             "megabytes": cache.bytes / 1e6,
@@ -176,7 +177,8 @@ def problem_of(rules: RuleSet, golden: bool, weasel: bool) -> Problem:
     uses: Literal["none", "any roll", "not on a bust"] = "none"
     if weasel:
         uses = "any roll" if rules.weasel_rescues_bust else "not on a bust"
-    return Problem(rules.dice, rules.golden_die_faces if golden else (), uses)
+    faces = rules.golden_die_faces if golden else ()
+    return Problem(rules.dice, faces, uses, rules.bratworm_ones)
 
 
 def _plans(strategy: Valuation, turn: Turn) -> list[Plan]:
@@ -247,6 +249,8 @@ def full_worth(turn: Turn, worth: Worth) -> Worth:
         new = _worth_of(worth.specialist, specialist) - own
         if turn.rules.second_specialist == "choose":
             new = np.maximum(new, 0.0)
+        elif turn.rules.second_specialist == "keep-old":
+            new = np.where(turn.holds[:, :1] >= 0, 0.0, new)
         changes: FloatArray = np.where(specialist >= 0, new, 0.0)
         return changes
 

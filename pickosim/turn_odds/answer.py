@@ -95,7 +95,7 @@ def odds(
 
     **A situation** (`grill`, `own`, `rivals`, `on` or `bot`): one row per result of the turn, with its
     `chance`, and its `worth` to the bot, which plays the turn best. `result` is `take` or `steal` (a
-    `tile`, from a `rival`: 1 plays next), `fail` (for a `reason`), or `bratworm` (for two or more 1s),
+    `tile`, from a `rival`: 1 plays next), `fail` (for a `reason`), or `bratworm` (for enough 1s),
     which may come with any of the others. Chance times worth, summed over all rows, is the value of the
     turn.
 
