@@ -227,3 +227,21 @@ def every_question() -> RuleSet:
             },
         }
     )
+
+
+def house_rules() -> list[RuleSet]:
+    """Rules with the options that no preset uses, between them every value of each."""
+    lost = {"lost_tile": "removed", "steal": "never", "second_specialist": "keep-old"}
+    kept = {"lost_tile": "kept", "claim": "exact", "hen_saves_flip": False}
+    ones = {"bratworm_ones": 1, "hen_saves_flip": False, "lost_tile": "removed"}
+    changes: dict[str, dict[str, Any]] = {
+        "lost": lost | {"bratworm_ones": 3},
+        "lost-any": lost | {"claim": "any-lower", "flip_without_return": True},
+        "kept": kept | {"flip_without_return": True, "steal": "may"},
+        "kept-never": kept | {"flip_without_return": True, "steal": "never", "exact_only": []},
+        "ones": ones | {"flip_without_return": True, "tiles.36": 100},
+    }
+    return [
+        load_rules("extrawurm").with_options(options | {"name": name, "turn_limit": 200})
+        for name, options in changes.items()
+    ]

@@ -17,6 +17,7 @@ import reference
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from situations import house_rules
 
 from pickosim.bots.strategy import Strategy
 from pickosim.bots.view import Turn
@@ -385,6 +386,15 @@ def test_statistics_of_rules_in_which_everything_happens():
         assert {s for s, n in zip(SPECIALISTS, happened, strict=True) if not n} == exceptions
     assert tally.finished.any()
     assert not tally.finished.all()
+
+
+@pytest.mark.parametrize("rules", house_rules(), ids=lambda rules: rules.name)
+def test_statistics_of_house_rules(rules):
+    match = make_match(["random", "eager", "random", "eager"], rules, 5)
+    traces = trace_games(match, 0, 40, check=True)
+    assert_counted(traces, play_games(match, 0, 40, follow_lead=True))
+    for trace in traces:
+        reference.check(trace)
 
 
 @pytest.mark.parametrize("players", range(2, 8))

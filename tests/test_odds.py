@@ -149,6 +149,64 @@ def test_steals() -> None:
     assert 24 not in frame["tile"]
 
 
+def test_nothing_is_stolen_where_nobody_steals() -> None:
+    usual, never = (
+        odds(load_rules("classic", [f"steal={steal}"]), rivals=[27, 33])
+        for steal in ("may", "never")
+    )
+    assert "steal" in usual["result"] and "steal" not in never["result"]
+    assert 27 not in never["tile"]
+    assert value(never) < value(usual)
+
+
+def test_only_exact_totals_claim_where_the_rules_say_so() -> None:
+    """With a single tile on the grill, the chance to claim it is that of its total."""
+    rules = load_rules("classic", ["claim=exact"])
+    for tile in (21, 30, 36):
+        found = odds(rules, grill=[tile])
+        taken = found.filter(pl.col("result") == "take")
+        assert taken["tile"].to_list() == [tile]
+        assert taken["chance"].item() == pytest.approx(chances(Problem()).exactly[tile])
+
+
+@pytest.mark.parametrize(("lost_tile", "worth"), [("returned", -2), ("removed", -2), ("kept", 0)])
+def test_what_a_fail_costs(lost_tile: str, worth: float) -> None:
+    found = odds(load_rules("classic", [f"lost_tile={lost_tile}"]), own=28)
+    assert found.filter(pl.col("result") == "fail")["worth"].to_list() == [worth] * 3
+
+
+@pytest.mark.parametrize(
+    ("rule", "apple", "golden_die"), [("choose", 0.5, 0), ("keep-new", 0.5, 0), ("keep-old", 0, 0)]
+)
+def test_what_a_second_specialist_is_worth(rule: str, apple: float, golden_die: float) -> None:
+    rules = load_rules("extrawurm", [f"second_specialist={rule}"])
+    on = {"apple": 29, "golden-die": 27}
+    held = dict(odds(rules, holds="weasel", on=on).select("tile", "worth").iter_rows())
+    assert (held[29], held[27]) == (3 + apple, 2 + golden_die)
+    none = dict(odds(rules, on=on).select("tile", "worth").iter_rows())
+    assert (none[29], none[27]) == (3 + 1, 2 + 0.5)
+
+
+def test_a_second_specialist_that_is_worse() -> None:
+    worth = {}
+    for rule in ("choose", "keep-new", "keep-old"):
+        rules = load_rules("extrawurm", [f"second_specialist={rule}"])
+        found = odds(rules, holds="sitting-hen", on={"weasel": 25})
+        worth[rule] = dict(found.select("tile", "worth").iter_rows())[25]
+    assert worth == {"choose": 2, "keep-new": 2 + 0.5 - 1.5, "keep-old": 2}
+
+
+def test_fewer_1s_earn_more_bratworms() -> None:
+    """Bratworms are worth so much that the turn is all about them."""
+    chance = []
+    for ones in (1, 2, 3, 8, 9):
+        rules = load_rules("extrawurm", [f"bratworm_ones={ones}"])
+        found = odds(rules, grill="21-36", bot="expected:bratworm=1000")
+        chance.append(found.filter(pl.col("result") == "bratworm")["chance"].item())
+    assert chance[0] > chance[1] > chance[2] > chance[3] > chance[4] == 0
+    assert chance[3] == pytest.approx(1 / 6**8)
+
+
 def test_exact_only_tiles_are_taken_but_not_stolen() -> None:
     on_grill = odds("extrawurm", grill="11,13,21-36")
     assert on_grill["tile"].drop_nulls().to_list() == [11, 13, *range(21, 37)]
@@ -213,10 +271,16 @@ def agree(found: dict[int | str, int], expected: dict[int | str, float]) -> None
 
 
 @pytest.mark.parametrize(
-    ("preset", "games"), [("classic", 200_000), ("manual", 50_000), ("extrawurm", 50_000)]
+    ("preset", "sets", "games"),
+    [
+        ("classic", [], 200_000),
+        ("manual", [], 50_000),
+        ("extrawurm", [], 50_000),
+        ("extrawurm", ["claim=exact", "bratworm_ones=1"], 50_000),
+    ],
 )
-def test_first_turns_of_expected_in_the_engine(preset: str, games: int) -> None:
-    rules = load_rules(preset)
+def test_first_turns_of_expected_in_the_engine(preset: str, sets: list[str], games: int) -> None:
+    rules = load_rules(preset, sets)
     on = {name: tile for name, tile in rules.specialists.items() if not isinstance(tile, Seat)}
     law_of_turn = results(odds(rules, bot="expected", on=on))
     keys = [tile or reason for tile, reason in law_of_turn.select("tile", "reason").iter_rows()]

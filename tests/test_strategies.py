@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 import reference
 from pickosim.strategies.random import Random
+from scenarios import BUST, play_turn
 from scipy.stats import chisquare
-from situations import every_question
+from situations import every_question, house_rules, play_on_engine
 
 from pickosim.bots.loading import built_in_bots, load_bot
 from pickosim.bots.view import METHODS, Turn
@@ -26,7 +27,8 @@ from pickosim.games.batch import Batch, play_games
 from pickosim.games.match import make_match
 from pickosim.games.trace import trace_games
 from pickosim.rule_files import PRESETS, load_rules
-from pickosim.rules import SPECIALISTS
+from pickosim.rules import SPECIALISTS, RuleSet
+from pickosim.turn_odds.answer import odds
 
 NUMBERS = ["pick", "claim", "rob"]
 TRUTHS = ["use_golden_die", "reroll", "stop", "keep_new_specialist"]
@@ -455,6 +457,7 @@ def plainly(turn: Turn, game: Any, hand: Any) -> dict[str, Any]:
             w + b + (turn.rules.apple_worms if kind == apple else 0)
             for w, b, kind in zip(worms, bratworms, holds, strict=True)
         ],
+        "at_risk": at_risk(turn.rules, 0 if tops[0] == NOTHING else values[tops[0]], holds[0]),
         "robbable": [
             step > 0 and bratworms[step] > 0 and holds[step] != hen for step in range(turn.players)
         ],
@@ -468,9 +471,62 @@ def plainly(turn: Turn, game: Any, hand: Any) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("rules", [pytest.param(every_question(), id="every-question"), *PRESETS])
+def at_risk(rules: RuleSet, top: int, holds: int) -> int:
+    """The tile that a fail costs, by the rules page."""
+    stays = top in rules.exact_only and not rules.exact_only_returns
+    hen = holds == SPECIALISTS.index("sitting-hen")
+    return 0 if rules.lost_tile == "kept" or stays or hen else top
+
+
+ODD_RULES = [pytest.param(rules, id=rules.name) for rules in (every_question(), *house_rules())]
+
+
+@pytest.mark.parametrize("rules", [*ODD_RULES, *PRESETS])
 def test_views_show_the_table(rules):
     play_games(make_match([Comparer()] * 4, rules, SEED), 0, 4)
+
+
+@pytest.mark.parametrize("rules", house_rules(), ids=lambda rules: rules.name)
+def test_every_bot_plays_by_house_rules(rules):
+    names = built_in_bots()
+    seatings = [names[:4], names[4:], [names[-1], names[0]]]
+    for seating in seatings:
+        for trace in trace_games(make_match(seating, rules, SEED), 0, 8, check=True):
+            reference.check(trace)
+
+
+# ------------------------------------------------------------------------ what a fail costs winner
+
+SHORT_SIGHTED = "winner:danger=0,threat=0,greed=0"
+"""Its estimate depends only on the lead and on the worms left on the grill."""
+
+
+@pytest.mark.parametrize("lost_tile", ["returned", "removed", "kept"])
+@pytest.mark.parametrize("flip_without_return", [False, True])
+@pytest.mark.parametrize("flip_returned", [False, True])
+@pytest.mark.parametrize(
+    ("own", "grill"), [([], [21, 30]), ([22], [21, 30]), ([36], [21, 30]), ([36], [21])]
+)
+def test_winner_knows_what_a_fail_does(lost_tile, flip_without_return, flip_returned, own, grill):
+    options = {
+        "lost_tile": lost_tile,
+        "flip_without_return": flip_without_return,
+        "flip_returned": flip_returned,
+    }
+    turn = play_turn(
+        play_on_engine, "classic", BUST, options=options, stacks=[own, [26]], grill=grill
+    )
+    worms = load_rules("classic").tiles
+    lead = sum(worms[tile] for tile in turn.stacks[0]) - worms[26]
+    left = sum(worms[tile] for tile in turn.grill)
+    expected = 1 / (1 + np.exp(-lead / (2.0 + 0.6 * np.sqrt(left))))
+    if not turn.grill:
+        expected = 0.5 + 0.5 * np.sign(lead)
+    top = own[-1] if own else None
+    rules = load_rules("classic").with_options(options)
+    found = odds(rules, grill=grill, own=top, rivals=[26], bot=SHORT_SIGHTED)
+    fails = found.filter(found["result"] == "fail")["worth"]
+    assert fails.to_list() == pytest.approx([expected] * 3, abs=1e-12)
 
 
 # --------------------------------------------------------------------------- the calibration bots
