@@ -6,12 +6,13 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+import reference
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from pydantic import ValidationError
@@ -559,6 +560,69 @@ def test_odd_rules_that_can_be_played(sets: tuple[str, ...]) -> None:
 )
 def test_odd_rules_that_cannot_be_played(sets: tuple[str, ...], reason: str) -> None:
     assert reason in mistake("classic", *sets)
+
+
+@st.composite
+def tiny_rules(draw: st.DrawFn) -> dict[str, Any]:
+    """Rules of two dice, whose totals are 5 to 10, and up to four tiles, many of them out of reach."""
+    values = draw(st.sets(st.sampled_from([2, 3, 4, 7, 10, 11, 12]), min_size=1, max_size=4))
+    return {
+        "dice": 2,
+        "tiles": {str(value): 1 for value in sorted(values)},
+        "exact_only": sorted(draw(st.sets(st.sampled_from(sorted(values))))),
+        "claim": draw(st.sampled_from(["next-lower", "any-lower", "exact"])),
+        "steal": draw(st.sampled_from(["may", "must", "never"])),
+        "lost_tile": draw(st.sampled_from(["returned", "removed", "kept"])),
+        "flip_without_return": draw(st.sampled_from([False, False, False, True])),
+        "flip_returned": draw(st.booleans()),
+        "exact_only_returns": draw(st.booleans()),
+    }
+
+
+def following(rules: reference.Rules, state: Any) -> Iterator[Any]:
+    """The grill, the stacks and the player on turn after every turn that there is."""
+    grill, stacks, seat = state
+
+    def table() -> reference.Game:
+        game = reference.set_up(rules, len(stacks), reference.Source())
+        game.grill, game.stacks = list(grill), [list(stack) for stack in stacks]
+        return game
+
+    turn = reference.Turn(seat=seat, white=0)
+    offers = [reference.claims_of_total(table(), seat, total) for total in range(5, 11)]
+    for claim in (None, *{claim for claims in offers for claim in claims}):
+        game = table()
+        if claim is None:
+            reference.fail(game, turn, "no-new-face")
+        else:
+            reference.settle_claim(game, turn, claim)
+        yield tuple(game.grill), tuple(map(tuple, game.stacks)), 1 - seat
+
+
+def can_end(rules: reference.Rules) -> bool:
+    """Whether any game of two ends, by trying every turn from every table that can be reached."""
+    start: Any = tuple(sorted(rules.tiles)), ((), ()), 0
+    seen, waiting = {start}, [start]
+    while waiting:
+        for after in following(rules, waiting.pop()):
+            if not after[0]:
+                return True
+            if after not in seen:
+                seen.add(after)
+                waiting.append(after)
+    return False
+
+
+@settings(max_examples=150, deadline=None, derandomize=True, database=None)
+@given(tiny_rules())
+def test_rules_are_refused_if_no_game_could_end(options: dict[str, Any]) -> None:
+    try:
+        load_rules("classic").with_options(options)
+        playable = True
+    except RulesError as error:
+        assume("no tile can ever be claimed" not in str(error))
+        playable = False
+    assert can_end(reference.read_rules(reference.CLASSIC | options)) == playable
 
 
 @pytest.mark.parametrize(
