@@ -529,6 +529,24 @@ def test_winner_knows_what_a_fail_does(lost_tile, flip_without_return, flip_retu
     assert fails.to_list() == pytest.approx([expected] * 3, abs=1e-12)
 
 
+@pytest.mark.parametrize("own", [[], [22]])
+def test_winner_knows_that_the_hen_may_not_save_the_flip(own):
+    options = {"hen_saves_flip": False, "flip_without_return": True}
+    table = {"stacks": [own, [26]], "grill": [21, 30]}
+    turn = play_turn(
+        play_on_engine, "extrawurm", BUST, options=options, **table, holds="sitting-hen"
+    )
+    rules = load_rules("extrawurm").with_options(options)
+    lead = sum(rules.tiles[tile] for tile in own) - rules.tiles[26]
+    left = sum(rules.tiles[tile] for tile in turn.grill)
+    top = own[-1] if own else None
+    bot = f"{SHORT_SIGHTED},sitting_hen=0"
+    found = odds(rules, grill=[21, 30], own=top, rivals=[26], holds="sitting-hen", bot=bot)
+    fails = found.filter(found["result"] == "fail")["worth"]
+    expected = 1 / (1 + np.exp(-lead / (2.0 + 0.6 * np.sqrt(left))))
+    assert fails.to_list() == pytest.approx([expected] * 3, abs=1e-12)
+
+
 # --------------------------------------------------------------------------- the calibration bots
 
 
