@@ -27,7 +27,8 @@ import pytest
 import pickosim
 from pickosim import cli
 from pickosim.games.trace import Event
-from pickosim.rule_files import PRESETS
+from pickosim.reports.story import TableState
+from pickosim.rule_files import PRESETS, load_rules
 from pickosim.rules import SPECIALISTS
 from pickosim.studies.schedule import lane, rotations, round_robin
 
@@ -247,6 +248,17 @@ def test_the_story_ends_like_the_game(run, preset):
     for seat, line in enumerate(told[-3:]):
         assert line.startswith(f"  {end['ranks'][seat]}. ")
         assert f"(seat {seat}): {end['scores'][seat]} worm" in line
+
+
+@pytest.mark.parametrize("lost_tile", ["returned", "removed", "kept"])
+def test_the_story_follows_the_tiles(lost_tile):
+    rules = load_rules("extrawurm", [f"lost_tile={lost_tile}", "flip_without_return=true"])
+    opening, *events = pickosim.watch(["random", "eager", "random"], rules, seed=2)
+    state = TableState(opening)
+    for event in events:
+        state.follow(event)
+    assert events[-1]["finished"] and not state.grill
+    assert state.stacks == events[-1]["tiles"]
 
 
 # ------------------------------------------------------------------------------------- watch as JSON
