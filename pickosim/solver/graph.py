@@ -348,7 +348,9 @@ def slots_at(graph: Graph, at: Standing, i: Int, weasel: Int) -> tuple[Int, Int]
 
 
 @shared
-def slots_after(graph: Graph, at: Rolled, i: Int, weasel: Int, face: Int) -> tuple[Int, Int, bool]:
+def slots_after(
+    graph: Graph, at: Rolled, i: Int, weasel: Int, face: Int
+) -> tuple[Int, Int, bool | np.bool_]:
     """The slots of stopping and of rolling on after setting aside a face of turn i's roll.
 
     The third result is whether that earns the bonus for 1s.
@@ -360,4 +362,5 @@ def slots_after(graph: Graph, at: Rolled, i: Int, weasel: Int, face: Int) -> tup
     white_left = np.int64(at.white[i]) - dice + golden
     golden_left = np.int64(at.golden_face[i] != 0) - golden
     stop, roll_on = _slots(graph, weasel, aside, points, white_left, golden_left)
-    return stop, roll_on, bool(face == 1 and dice >= graph.ones)
+    # Not `and`: the branch would make best_face four times as slow.
+    return stop, roll_on, (face == 1) & (dice >= graph.ones)
