@@ -244,8 +244,8 @@ def settle_without_choice(
     """Settle the turn wherever the player has nothing to choose, which is nearly always.
 
     Without `chooses_tile` the player takes the highest claim, without `chooses_specialist` it keeps the
-    newer of two specialists (unless the rules say the older), without `chooses_victim` it takes a bratworm from the richest rival. The
-    other games are written to `open_rows`; returns their number.
+    newer of two specialists (unless the rules say the older), without `chooses_victim` it takes a
+    bratworm from the richest rival. The other games are written to `open_rows`; returns their number.
     """
     book: Rulebook = books[0]
     keep_new = as_int(not book.keep_old)

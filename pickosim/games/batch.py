@@ -205,9 +205,22 @@ class Batch:
         """Claim or fail, after asking for all choices that the player has."""
         books, table, hands = self.books, self.table, self.hands
         asks = self.asks[seat]
-        picky, choosy, robbing = "claim" in asks, "keep_new_specialist" in asks, "rob" in asks
+        chooses_tile, chooses_specialist, chooses_victim = (
+            "claim" in asks,
+            "keep_new_specialist" in asks,
+            "rob" in asks,
+        )
         unsettled = settle_without_choice(
-            books, table, hands, seat, rows, picky, choosy, robbing, self.asked, self.log
+            books,
+            table,
+            hands,
+            seat,
+            rows,
+            chooses_tile,
+            chooses_specialist,
+            chooses_victim,
+            self.asked,
+            self.log,
         )
         if not unsettled:
             return
@@ -215,16 +228,16 @@ class Batch:
         options = claims_now(books, hands, rows)
         tiles = highest_of(options)
         asked = options & (options - 1) != 0
-        if picky and asked.any():
+        if chooses_tile and asked.any():
             chosen = self._ask("claim", seat, rows[asked])
             tiles[asked] = np.searchsorted(self.values, chosen)
         keep_new = np.full(len(rows), not self.keep_old)
         asked = find_second(books, table, seat, rows, tiles)
-        if choosy and self.keep_chosen and asked.any():
+        if chooses_specialist and self.keep_chosen and asked.any():
             keep_new[asked] = self._ask("keep_new_specialist", seat, rows[asked], tiles[asked])
         robbed = np.full(len(rows), NOTHING)
         asked = find_robbing(books, table, seat, rows, tiles)
-        if robbing and asked.any():
+        if chooses_victim and asked.any():
             robbed[asked] = self._ask_whom_to_rob(seat, rows[asked], tiles[asked])
         settle_chosen(books, table, hands, seat, rows, tiles, keep_new, robbed, self.log)
 

@@ -5,7 +5,7 @@ stood, so tiles cannot be judged by that. The search therefore weighs specialist
 whoever *takes them first*: that seat's win share, minus its own in the game with the same dice in which
 the specialist is nowhere; 0 in games in which nobody takes it. A hard tile is taken late or never, a good
 specialist moves much: both count. The *spread* of a setting is the standard deviation of these gains
-between the specialists, as the root of its mean square over the levels of play and table sizes.
+between the specialists, as the root of its mean square over the levels of play and numbers of players.
 
 First every option is moved alone. From these gains the best combinations are guessed, as if moves did not
 depend on each other. Then the best guesses, the finalists, are played in full, twice with fresh dice: the
@@ -177,7 +177,7 @@ def taker_gains(part: Sums) -> tuple[Floats, Floats]:
 
 
 def judge(parts: Sequence[Sums], specialists: int) -> Finals:
-    """Weigh the finalists, from the sums of each level and table size."""
+    """Weigh the finalists, from the sums of each level and number of players."""
     squares, covariance = _variances(parts, specialists)
     spread = np.sqrt(np.maximum(squares, 0))
     intervals = [
