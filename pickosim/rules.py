@@ -26,8 +26,8 @@ from pydantic_core import ErrorDetails
 
 from pickosim.errors import RulesError, suggest
 
-RULES_VERSION = 1
-"""Stored in every result; changes only when the same rules and seed would give another game."""
+RULES_VERSION = 2
+"""Stored in every result; changes only when the same preset and seed would give another game."""
 
 WORM = 6
 """The face of a die that shows a worm."""

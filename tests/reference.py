@@ -865,6 +865,7 @@ EXTRAWURM = CLASSIC | EXPANSION | {"name": "extrawurm", "title": "2018", "steal"
 EXTRAWURM_BOX = EXTRAWURM | {
     "name": "extrawurm-box",
     "title": "The boxed game of 2015",
+    "specialists": {k: v for k, v in EXPANSION["specialists"].items() if k != "apple"},
     "golden_die_faces": [1, 1, 1, "worm", "worm", "worm"],
 }
 MANUAL = CLASSIC | {
@@ -883,13 +884,14 @@ MANUAL_EXTRAWURM = (
         "second_specialist": "keep-new",
         "weasel_rescues_bust": False,
         "exact_only_returns": False,
+        "hen_saves_flip": False,
     }
 )
 FRENCH = CLASSIC | {
     "name": "french",
     "title": "French house rules",
+    "lost_tile": "removed",
     "flip_without_return": True,
-    "flip_returned": True,
     "tiebreak": "shared",
 }
 PRESETS: dict[str, dict[str, Any]] = {

@@ -552,7 +552,7 @@ def test_2018_sitting_hen_over_11_or_13_is_not_taken(play, tile, steal):
     assert turn.specialists == {"sitting-hen": at(1)}
 
 
-@pytest.mark.parametrize("preset", WITH_EXPANSION)
+@pytest.mark.parametrize("preset", ["extrawurm", "extrawurm-box"])
 @pytest.mark.parametrize("stack", [[30, 11], [30, 24], [30, 36], [11, 30]])
 def test_2018_sitting_hen_is_all_that_a_failed_attempt_costs(play, preset, stack):
     turn = play(preset, BUST, stacks=[stack, []], holds="sitting-hen")
@@ -1036,8 +1036,17 @@ def test_settled_nobody_is_robbed_but_a_rival_without_the_hen(play):
 
 
 def test_settled_a_hen_over_11_stands_in_for_the_tile_and_nothing_flips(play):
-    turn = play("manual-extrawurm", BUST, stacks=[[11], []], holds="sitting-hen")
+    options = {"exact_only_returns": False, "flip_without_return": True}
+    turn = play("extrawurm", BUST, options=options, stacks=[[11], []], holds="sitting-hen")
     assert turn.outcome == [fail(), moves("sitting-hen", at(0), 13)]
+
+
+def test_settled_in_the_manual_a_lost_hen_does_not_save_the_flip(play):
+    specialists = {"sitting-hen": at(0), "weasel": 36}
+    turn = play("manual-extrawurm", BUST, stacks=[[30], []], specialists=specialists)
+    relocated = [moves("sitting-hen", at(0), 11), moves("weasel", 36, 13)]
+    assert turn.outcome == [fail(), flip(36), *relocated]
+    assert turn.stacks == [[30], []]
 
 
 def test_settled_a_fail_that_costs_nothing_flips_the_highest_tile(play):
@@ -1090,10 +1099,11 @@ def test_settled_a_specialist_of_the_flipped_tile_without_a_place_is_out(play):
     assert turn.outcome[1:] == [give_back(22), flip(29), *relocated]
 
 
-def test_settled_the_french_rules_flip_whatever_is_highest(play):
+def test_settled_the_french_rules_remove_the_lost_tile_and_flip_the_highest(play):
     assert play("french", BUST).outcome == [fail(), flip(36)]
-    returned = play("french", BUST, stacks=[[36], []])
-    assert returned.outcome == [fail(), give_back(36), flip(36)]
+    lost = play("french", BUST, stacks=[[21, 36], []])
+    assert lost.outcome == [fail(), flip(36), flip(35)]
+    assert lost.stacks == [[21], []]
 
 
 # ======================================================== what the rules page settles: the end

@@ -58,19 +58,13 @@ CLASSIC: dict[str, Any] = {
     "apple_worms": 3,
     "turn_limit": 2000,
 }
+FIVE = {"canned-worm": 11, "sitting-hen": 21, "raven": 23, "weasel": 25, "golden-die": 27}
 EXTRAWURM = CLASSIC | {
     "tiles": {"11": 1, "13": 1, **CLASSIC["tiles"]},
     "exact_only": [11, 13],
     "steal": "must",
     "bratworms": 7,
-    "specialists": {
-        "canned-worm": 11,
-        "sitting-hen": 21,
-        "raven": 23,
-        "weasel": 25,
-        "golden-die": 27,
-        "apple": 29,
-    },
+    "specialists": FIVE | {"apple": 29},
 }
 MANUAL = CLASSIC | {"claim": "any-lower", "flip_without_return": True}
 
@@ -78,7 +72,8 @@ RULES_PAGE: dict[str, dict[str, Any]] = {
     "classic": CLASSIC,
     "short": CLASSIC | {"flip_returned": True},
     "extrawurm": EXTRAWURM,
-    "extrawurm-box": EXTRAWURM | {"golden_die_faces": [1, 1, 1, "worm", "worm", "worm"]},
+    "extrawurm-box": EXTRAWURM
+    | {"specialists": FIVE, "golden_die_faces": [1, 1, 1, "worm", "worm", "worm"]},
     "manual": MANUAL,
     "manual-extrawurm": MANUAL
     | {
@@ -86,17 +81,13 @@ RULES_PAGE: dict[str, dict[str, Any]] = {
         "exact_only": [11, 13],
         "exact_only_returns": False,
         "bratworms": 7,
-        "specialists": {
-            "canned-worm": 11,
-            "sitting-hen": 21,
-            "raven": 23,
-            "weasel": 25,
-            "golden-die": 27,
-        },
+        "hen_saves_flip": False,
+        "specialists": FIVE,
         "second_specialist": "keep-new",
         "weasel_rescues_bust": False,
     },
-    "french": CLASSIC | {"flip_without_return": True, "flip_returned": True, "tiebreak": "shared"},
+    "french": CLASSIC
+    | {"lost_tile": "removed", "flip_without_return": True, "tiebreak": "shared"},
 }
 
 
@@ -746,7 +737,8 @@ def test_differences_are_single_entries_as_set_takes_them() -> None:
         ("specialists.apple", "nowhere", "{seat=0}"),
     ]
     assert differences(load_rules("extrawurm-box"), load_rules("extrawurm"))[2:] == [
-        ("golden_die_faces", "[1,1,1,worm,worm,worm]", "[1,2,3,4,5,worm]")
+        ("specialists.apple", "nowhere", "29"),
+        ("golden_die_faces", "[1,1,1,worm,worm,worm]", "[1,2,3,4,5,worm]"),
     ]
     assert differences(classic, classic) == []
 

@@ -165,7 +165,7 @@ def test_the_reference_is_the_first_or_the_one_named():
 def test_what_differs():
     classic, french = load_rules("classic"), load_rules("french")
     assert what_differs(classic, french) == (
-        "flip_without_return: false -> true; flip_returned: false -> true; "
+        "lost_tile: returned -> removed; flip_without_return: false -> true; "
         "tiebreak: highest-tile -> shared"
     )
     assert what_differs(classic, load_rules("classic", ["name=other", "title=another"])) == ""
