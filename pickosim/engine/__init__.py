@@ -2,5 +2,5 @@
 
 In reading order: `kernels` (how they are compiled), `records` (their data), `dice` (rolls and random numbers), `rulebook`
 (rules as numbers), `log` (events), `table` (who has what, and every elementary change), `turn` (rolling), `claim` (what a
-total may claim, what a result does), `tally` (how games ended).
+total may claim, what a result does), `tally` (how games ended), `results` (what each result would do).
 """

@@ -24,6 +24,7 @@ from pickosim.engine.table import (
     earn_bratworm,
     flip_tile,
     highest,
+    is_guarded,
     move_specialist,
     on_grill,
     remove_tile,
@@ -148,7 +149,7 @@ def _gain_specialist(game: Game, seat: int, specialist: int, keep_new: int, log:
 
 
 @called
-def _settle_claim(
+def settle_claim(
     book: Rulebook, game: Game, seat: int, tile: int, keep_new: int, robbed: int, log: Log
 ) -> None:
     """Take a tile from the grill, or steal it (or the hen that guards it), with the specialist on it."""
@@ -157,7 +158,7 @@ def _settle_claim(
         take_tile(book, game, seat, tile, log)
     else:
         victim = victim_of(book, game, seat, tile)
-        if brought == SITTING_HEN:
+        if is_guarded(game, victim):
             log_event(log, game, STEAL_HEN, victim)
             game.counts[COUNTERS.hen_steals] += 1
             game.used[SITTING_HEN, victim] += 1
@@ -172,7 +173,7 @@ def _settle_claim(
 
 
 @called
-def _settle_fail(book: Rulebook, game: Game, seat: int, reason: int, log: Log) -> None:
+def settle_fail(book: Rulebook, game: Game, seat: int, reason: int, log: Log) -> None:
     """The top tile is lost, the highest tile is flipped, specialists go back: in that order."""
     log_event(log, game, FAIL, reason)
     game.counts[COUNTERS.fails_no_new_face + reason] += 1
@@ -221,11 +222,11 @@ def _settle(
     if not is_bust(hand):
         log_stop(game, hand, log)
     if tile < 0:
-        _settle_fail(book, game, seat, fail_reason(hand), log)
+        settle_fail(book, game, seat, fail_reason(hand), log)
         return
     if is_canned(hand):
         game.used[CANNED_WORM, seat] += 1
-    _settle_claim(book, game, seat, tile, keep_new, robbed, log)
+    settle_claim(book, game, seat, tile, keep_new, robbed, log)
 
 
 @kernel

@@ -154,6 +154,19 @@ def stealable(book: Rulebook, game: Game, seat: int) -> int:
 
 
 @inlined
+def is_guarded(game: Game, player: int) -> bool:
+    """Whether a thief gets the player's sitting hen instead of the tile."""
+    return as_int(game.holds[player]) == SITTING_HEN
+
+
+@inlined
+def is_exposed(book: Rulebook, game: Game, player: int) -> bool:
+    """Whether a thief would get the player's top tile."""
+    top: int = 1 << (as_int(game.top[player]) & (SEATS - 1))
+    return top & book.stealable != 0 and not is_guarded(game, player)
+
+
+@inlined
 def specialist_on(game: Game, tile: int) -> int:
     """The specialist that stands on a tile, or NOTHING."""
     for specialist in range(len(game.place)):

@@ -80,7 +80,7 @@ def score_of(book: Rulebook, game: Game, seat: int) -> int:
 
 
 @inlined
-def _highest_tile(game: Game, seat: int) -> int:
+def highest_tile(game: Game, seat: int) -> int:
     """The highest tile on a stack, or -1; tiles are numbered by ascending value."""
     best, tile = -1, as_int(game.top[seat])
     while tile != NOTHING:
@@ -92,7 +92,7 @@ def _highest_tile(game: Game, seat: int) -> int:
 @inlined
 def _standing(book: Rulebook, game: Game, seat: int) -> int:
     """Larger is better: the score, and among the tied the highest single tile if the rules say so."""
-    tiebreak = 1 + _highest_tile(game, seat) if book.highest_tile_breaks_ties else 0
+    tiebreak = 1 + highest_tile(game, seat) if book.highest_tile_breaks_ties else 0
     return score_of(book, game, seat) * (MOST_TILES + 1) + tiebreak
 
 
@@ -111,14 +111,12 @@ def record(
             tally.counts[to, counter] = game.counts[counter]
         tally.flips[to] = _size(game.flipped)
         tally.finished[to] = game.grill == 0
-        for seat in range(book.players):
-            standings[seat] = _standing(book, game, seat)
+        rank_players(book, game, standings, tally.rank[to])
         for seat in range(book.players):
             tally.score[to, seat] = score_of(book, game, seat)
             tally.worms[to, seat] = game.worms[seat]
             tally.tiles[to, seat] = game.tiles[seat]
             tally.bratworms[to, seat] = game.bratworms[seat]
-            tally.rank[to, seat] = _rank(standings, seat)
         if book.specialists:
             _count_turns_still_held(game)
             for specialist in range(len(game.place)):
@@ -141,12 +139,19 @@ def _size(tiles: int) -> int:
 
 
 @inlined
-def _rank(standings: NDArray[np.int64], seat: int) -> int:
-    """1 + the number of players who are strictly better."""
-    rank = 1
-    for standing in standings:
-        rank += standing > standings[seat]
-    return rank
+def rank_players(
+    book: Rulebook, game: Game, standings: NDArray[np.int64], ranks: NDArray[np.uint8]
+) -> None:
+    """Write each player's rank to `ranks` (P,): 1 + the number of players who are strictly better.
+
+    `standings` (P,) is a buffer.
+    """
+    for seat in range(book.players):
+        standings[seat] = _standing(book, game, seat)
+    for seat in range(book.players):
+        ranks[seat] = 1
+        for standing in standings:
+            ranks[seat] += standing > standings[seat]
 
 
 @inlined
@@ -215,19 +220,24 @@ def follow_leads(books: Books, table: Table, rows: NDArray[np.int32]) -> None:
             game.leader = leader
 
 
+@inlined
+def is_over(book: Rulebook, game: Game) -> bool:
+    """Whether a turn was the last: the grill is empty, or the turn limit is reached."""
+    return game.grill == 0 or game.turn >= book.turn_limit
+
+
 @kernel
 def end_turns(books: Books, table: Table, rows: NDArray[np.int32], over: NDArray[np.int32]) -> int:
-    """A game ends as soon as the grill is empty, or at the turn limit; otherwise the next turn follows.
+    """End the games that are over; in the others the next turn follows.
 
     Rows of games that go on move to the front of `rows`, those of games that are over to `over`.
     Returns how many games go on.
     """
     book: Rulebook = books[0]
-    turn_limit = book.turn_limit
     kept, ended = 0, 0
     for row in rows:
         game: Game = table[row]
-        if game.grill == 0 or game.turn >= turn_limit:
+        if is_over(book, game):
             over[ended] = row
             ended += 1
         else:
