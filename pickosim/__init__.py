@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pickosim.api import benchmark, play, report, resume, watch
     from pickosim.bots.strategy import Strategy
-    from pickosim.bots.view import BoolArray, IntArray, Turn
+    from pickosim.bots.table_view import BoolArray, FloatArray, IntArray
+    from pickosim.bots.view import After, Turn
     from pickosim.engine.dice import POINTS
     from pickosim.errors import PickosimError
     from pickosim.games.frames import Played
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from pickosim.rules import RULES_VERSION, SPECIALISTS, WORM, RuleSet
     from pickosim.runs.progress import Progress
     from pickosim.runs.results import Results, load_results
-    from pickosim.solver.valuation import Valuation, Worth
+    from pickosim.solver.valuation import Valuation
     from pickosim.studies.balance import balance
     from pickosim.studies.compare import compare
     from pickosim.studies.experiments import experiment
@@ -34,12 +35,14 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "After": "bots.view",
     "POINTS": "engine.dice",
     "RULES_VERSION": "rules",
     "SPECIALISTS": "rules",
     "WORM": "rules",
-    "BoolArray": "bots.view",
-    "IntArray": "bots.view",
+    "BoolArray": "bots.table_view",
+    "FloatArray": "bots.table_view",
+    "IntArray": "bots.table_view",
     "PickosimError": "errors",
     "Played": "games.frames",
     "Progress": "runs.progress",
@@ -48,7 +51,6 @@ _HOMES = {
     "Strategy": "bots.strategy",
     "Turn": "bots.view",
     "Valuation": "solver.valuation",
-    "Worth": "solver.valuation",
     "balance": "studies.balance",
     "benchmark": "api",
     "compare": "studies.compare",
@@ -69,7 +71,9 @@ __all__ = [
     "RULES_VERSION",
     "SPECIALISTS",
     "WORM",
+    "After",
     "BoolArray",
+    "FloatArray",
     "IntArray",
     "PickosimError",
     "Played",
@@ -79,7 +83,6 @@ __all__ = [
     "Strategy",
     "Turn",
     "Valuation",
-    "Worth",
     "balance",
     "benchmark",
     "compare",

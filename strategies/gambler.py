@@ -5,7 +5,8 @@ from numpy.typing import NDArray
 
 from pickosim.bots.heuristics import keep_better, points_to_gain
 from pickosim.bots.strategy import Strategy
-from pickosim.bots.view import BoolArray, Turn
+from pickosim.bots.table_view import BoolArray
+from pickosim.bots.view import Turn
 
 
 class Gambler(Strategy):

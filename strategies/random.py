@@ -4,7 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pickosim.bots.strategy import Strategy
-from pickosim.bots.view import BoolArray, IntArray, Turn
+from pickosim.bots.table_view import BoolArray, IntArray
+from pickosim.bots.view import Turn
 
 
 class Random(Strategy):

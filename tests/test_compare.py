@@ -219,7 +219,7 @@ def test_tables_have_their_columns_and_all_rows(compared):
     assert len(compared.measures) == len(SIZES) * len(VARIANTS) * len(MEASURES)
     assert compared.variants["variant"].to_list() == VARIANTS
     assert compared.variants["differs"].to_list()[:2] == [
-        "flip_without_return: true -> false; flip_returned: true -> false; "
+        "lost_tile: removed -> returned; flip_without_return: true -> false; "
         "tiebreak: shared -> highest-tile",
         "",
     ]
@@ -327,7 +327,7 @@ def test_the_headline_answers_what_is_asked():
         assert f"players in {variant}" in headline
     assert "beyond chance" in headline
     # What is asked about differs by no more than chance here: the first sentence says what does differ.
-    assert first.startswith("Compared with classic, games are 12.3 to 17.9 % shorter")
+    assert first.startswith("Compared with classic, games are 38.2 to 40.0 % shorter")
     assert first.endswith(" in french (depending on the number of players).")
     with pytest.raises(PickosimError, match=r'A headline is about turns, .*did you mean "margin"'):
         compare(["classic", "french"], ["eager"], about="margn")

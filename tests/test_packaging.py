@@ -28,8 +28,8 @@ STRATEGIES = sorted((ROOT / "strategies").glob("*.py"))
 
 LAYERS = {
     "": "errors amounts rules rule_files columns",
-    "engine": "kernels records dice rulebook log table turn claim tally",
-    "bots": "view strategy heuristics loading catalogue digest entrants",
+    "engine": "kernels records dice rulebook log table turn claim tally results",
+    "bots": "table_view view strategy heuristics loading catalogue digest entrants",
     "solver": "graph law solve cache valuation",
     "games": "match ask batch frames trace check",
     "turn_odds": "question answer",

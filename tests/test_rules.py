@@ -86,8 +86,7 @@ RULES_PAGE: dict[str, dict[str, Any]] = {
         "second_specialist": "keep-new",
         "weasel_rescues_bust": False,
     },
-    "french": CLASSIC
-    | {"lost_tile": "removed", "flip_without_return": True, "tiebreak": "shared"},
+    "french": CLASSIC | {"lost_tile": "removed", "flip_without_return": True, "tiebreak": "shared"},
 }
 
 

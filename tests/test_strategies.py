@@ -15,9 +15,8 @@ import numpy as np
 import pytest
 import reference
 from pickosim.strategies.random import Random
-from scenarios import BUST, play_turn
 from scipy.stats import chisquare
-from situations import every_question, house_rules, play_on_engine
+from situations import every_question, house_rules
 
 from pickosim.bots.loading import built_in_bots, load_bot
 from pickosim.bots.view import METHODS, Turn
@@ -28,7 +27,6 @@ from pickosim.games.match import make_match
 from pickosim.games.trace import trace_games
 from pickosim.rule_files import PRESETS, load_rules
 from pickosim.rules import SPECIALISTS, RuleSet
-from pickosim.turn_odds.answer import odds
 
 NUMBERS = ["pick", "claim", "rob"]
 TRUTHS = ["use_golden_die", "reroll", "stop", "keep_new_specialist"]
@@ -457,6 +455,13 @@ def plainly(turn: Turn, game: Any, hand: Any) -> dict[str, Any]:
             w + b + (turn.rules.apple_worms if kind == apple else 0)
             for w, b, kind in zip(worms, bratworms, holds, strict=True)
         ],
+        "exposed": [
+            tile != NOTHING
+            and values[tile] not in turn.rules.exact_only
+            and turn.rules.steal != "never"
+            and kind != hen
+            for tile, kind in zip(tops, holds, strict=True)
+        ],
         "at_risk": at_risk(turn.rules, 0 if tops[0] == NOTHING else values[tops[0]], holds[0]),
         "robbable": [
             step > 0 and bratworms[step] > 0 and holds[step] != hen for step in range(turn.players)
@@ -493,58 +498,6 @@ def test_every_bot_plays_by_house_rules(rules):
     for seating in seatings:
         for trace in trace_games(make_match(seating, rules, SEED), 0, 8, check=True):
             reference.check(trace)
-
-
-# ------------------------------------------------------------------------ what a fail costs winner
-
-SHORT_SIGHTED = "winner:danger=0,threat=0,greed=0"
-"""Its estimate depends only on the lead and on the worms left on the grill."""
-
-
-@pytest.mark.parametrize("lost_tile", ["returned", "removed", "kept"])
-@pytest.mark.parametrize("flip_without_return", [False, True])
-@pytest.mark.parametrize("flip_returned", [False, True])
-@pytest.mark.parametrize(
-    ("own", "grill"), [([], [21, 30]), ([22], [21, 30]), ([36], [21, 30]), ([36], [21])]
-)
-def test_winner_knows_what_a_fail_does(lost_tile, flip_without_return, flip_returned, own, grill):
-    options = {
-        "lost_tile": lost_tile,
-        "flip_without_return": flip_without_return,
-        "flip_returned": flip_returned,
-    }
-    turn = play_turn(
-        play_on_engine, "classic", BUST, options=options, stacks=[own, [26]], grill=grill
-    )
-    worms = load_rules("classic").tiles
-    lead = sum(worms[tile] for tile in turn.stacks[0]) - worms[26]
-    left = sum(worms[tile] for tile in turn.grill)
-    expected = 1 / (1 + np.exp(-lead / (2.0 + 0.6 * np.sqrt(left))))
-    if not turn.grill:
-        expected = 0.5 + 0.5 * np.sign(lead)
-    top = own[-1] if own else None
-    rules = load_rules("classic").with_options(options)
-    found = odds(rules, grill=grill, own=top, rivals=[26], bot=SHORT_SIGHTED)
-    fails = found.filter(found["result"] == "fail")["worth"]
-    assert fails.to_list() == pytest.approx([expected] * 3, abs=1e-12)
-
-
-@pytest.mark.parametrize("own", [[], [22]])
-def test_winner_knows_that_the_hen_may_not_save_the_flip(own):
-    options = {"hen_saves_flip": False, "flip_without_return": True}
-    table = {"stacks": [own, [26]], "grill": [21, 30]}
-    turn = play_turn(
-        play_on_engine, "extrawurm", BUST, options=options, **table, holds="sitting-hen"
-    )
-    rules = load_rules("extrawurm").with_options(options)
-    lead = sum(rules.tiles[tile] for tile in own) - rules.tiles[26]
-    left = sum(rules.tiles[tile] for tile in turn.grill)
-    top = own[-1] if own else None
-    bot = f"{SHORT_SIGHTED},sitting_hen=0"
-    found = odds(rules, grill=[21, 30], own=top, rivals=[26], holds="sitting-hen", bot=bot)
-    fails = found.filter(found["result"] == "fail")["worth"]
-    expected = 1 / (1 + np.exp(-lead / (2.0 + 0.6 * np.sqrt(left))))
-    assert fails.to_list() == pytest.approx([expected] * 3, abs=1e-12)
 
 
 # --------------------------------------------------------------------------- the calibration bots

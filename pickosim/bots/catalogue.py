@@ -162,9 +162,9 @@ def class_name(path: Path) -> str:
     name = _camel_case(stem)
     if not name.isidentifier():
         return f"Bot{name}"
-    # The imported base classes keep their names; Python keywords are not allowed as names.
-    taken = name in ("Strategy", "Turn", "Valuation", "Worth") or keyword.iskeyword(name)
-    return f"{name}Bot" if taken else name
+    # The imported classes keep their names; Python keywords are not allowed as names.
+    imported = ("After", "FloatArray", "Strategy", "Turn", "Valuation")
+    return f"{name}Bot" if name in imported or keyword.iskeyword(name) else name
 
 
 def _camel_case(stem: str) -> str:

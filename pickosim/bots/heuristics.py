@@ -1,10 +1,11 @@
-"""Heuristics that several simple bots share."""
+"""Heuristics that several bots share."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from pickosim.bots.view import BoolArray, IntArray, Turn
+from pickosim.bots.table_view import BoolArray, FloatArray, IntArray
+from pickosim.bots.view import Turn
 from pickosim.engine.dice import POINTS
 from pickosim.rules import SPECIALISTS, WORM
 
@@ -47,3 +48,12 @@ def keep_better(turn: Turn) -> BoolArray:
     new, held = _RANK[turn.new_specialist], _RANK[turn.holds[:, 0]]
     better: BoolArray = new < held
     return better
+
+
+def specialist_worths(bot: object) -> FloatArray:
+    """(S + 1,): what each specialist is worth by the bot's parameter of that name, 0 without one.
+
+    The last entry is 0: index -1 means that no specialist is held.
+    """
+    worths = [getattr(bot, name.replace("-", "_"), 0.0) for name in SPECIALISTS]
+    return np.array([*worths, 0.0])

@@ -34,7 +34,8 @@ from typing import Any, dataclass_transform
 import numpy as np
 from numpy.typing import NDArray
 
-from pickosim.bots.view import METHODS, BoolArray, IntArray, Turn
+from pickosim.bots.table_view import BoolArray, IntArray
+from pickosim.bots.view import METHODS, Turn
 
 
 @dataclass_transform()

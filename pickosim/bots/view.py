@@ -1,4 +1,4 @@
-"""The view: what a strategy sees of its turn, in many games at once.
+"""The view: what a strategy sees of its turn, and of what the turn can lead to, in many games at once.
 
 A strategy never sees future dice, nor the seed or number of a game, and its arrays are read-only: it
 cannot change the table.
@@ -7,11 +7,20 @@ cannot change the table.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pickosim.bots.table_view import (
+    Array,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    TableView,
+    read_only,
+    tile_columns,
+)
 from pickosim.engine.claim import brought_by, claims_now
 from pickosim.engine.dice import (
     ALL_FACES,
@@ -24,15 +33,12 @@ from pickosim.engine.dice import (
     rolls,
 )
 from pickosim.engine.kernels import as_int, kernel
-from pickosim.engine.rulebook import APPLE, NOTHING, SEATS, SITTING_HEN, TOTALS, Books, Rulebook
+from pickosim.engine.results import FAIL, TurnResults, fails_of, results_of
+from pickosim.engine.rulebook import TOTALS, Books, Rulebook
 from pickosim.engine.table import Game, Table, can_be_robbed
+from pickosim.engine.tally import PARTS
 from pickosim.engine.turn import Hand, Hands, can_claim, has_worm, reaches, total
 from pickosim.rules import RuleSet
-
-IntArray = NDArray[np.int16]
-BoolArray = NDArray[np.bool_]
-FloatArray = NDArray[np.float64]
-Array = TypeVar("Array", bound=NDArray[Any])
 
 _LOWEST_SCORE = int(np.iinfo(np.int16).min)
 _FACE_BITS = FACES.bit_length()
@@ -41,7 +47,7 @@ METHODS = ("use_golden_die", "reroll", "pick", "rob", "stop", "claim", "keep_new
 """The methods of a strategy that the engine calls, in the order of a turn."""
 
 
-class Turn:
+class Turn(TableView):
     """What the player on turn sees in n games at P seats with T tiles.
 
     **Arrays** are read-only, have one row per game, and are valid during the call; numbers are int16
@@ -53,11 +59,6 @@ class Turn:
 
     Attributes are computed when they are first read.
     """
-
-    rules: RuleSet
-    """The rule set."""
-    seat: int
-    """Your seat, from 0; seat 0 played first."""
 
     def __init__(
         self,
@@ -71,29 +72,16 @@ class Turn:
         notes: dict[str, Any],
         claimed: NDArray[np.int64] | None = None,
     ) -> None:
-        self.rules = rules
-        self.seat = seat
-        self._books = books
-        self._table = table
+        super().__init__(rules, books, table, seat, rows)
         self._hands = hands
-        self._rows = rows
         self._method = method
         self._notes = notes
         self._claimed = claimed
         self._draws = 0
 
-    def __len__(self) -> int:
-        """The number of games, n."""
-        return len(self._rows)
-
-    @property
-    def players(self) -> int:
-        """The number of players, P."""
-        return int(self._books["players"][0])
-
     def _with_can_claim(self, can_claim: NDArray[np.bool_]) -> Turn:
         """The same turn with `can_claim` set, where the engine has computed it already."""
-        self.__dict__["can_claim"] = _read_only(can_claim)
+        self.__dict__["can_claim"] = read_only(can_claim)
         return self
 
     def _only(self, games: slice) -> Turn:
@@ -127,19 +115,19 @@ class Turn:
     def counts(self) -> IntArray:
         """(n, 7) int16: dice of the last roll that show face f, the golden one included."""
         self._only_in("counts", "pick", "reroll")
-        return _read_only(_counts(rolls(self.rules.dice + 1), self._hands, self._rows).T)
+        return read_only(_counts(rolls(self.rules.dice + 1), self._hands, self._rows).T)
 
     @cached_property
     def legal(self) -> BoolArray:
         """(n, 7) bool: faces of the roll that are new this turn, so that they can be set aside."""
         self._only_in("legal", "pick", "reroll")
-        return _read_only(_legal(self._hands, self._rows).T)
+        return read_only(_legal(self._hands, self._rows).T)
 
     @cached_property
     def no_new_face(self) -> BoolArray:
         """(n,) bool, in reroll(): whether the roll shows no new face, which ends the turn unless rerolled."""
         self._only_in("no_new_face", "pick", "reroll")
-        return _read_only(self._hands["new"][self._rows] == 0)
+        return read_only(self._hands["new"][self._rows] == 0)
 
     @cached_property
     def golden_face(self) -> IntArray:
@@ -152,34 +140,32 @@ class Turn:
     @cached_property
     def aside(self) -> BoolArray:
         """(n, 7) bool: faces set aside this turn."""
-        return _read_only(_aside(self._hands, self._rows).T)
+        return read_only(_aside(self._hands, self._rows).T)
 
     @cached_property
     def total(self) -> IntArray:
         """(n,) int16: points set aside this turn, including the canned worm as long as it counts."""
-        return _read_only(_totals(self._hands, self._rows))
+        return read_only(_totals(self._hands, self._rows))
 
     @cached_property
     def has_worm(self) -> BoolArray:
         """(n,) bool: whether the worm that a claim needs is set aside, or canned."""
-        return _read_only(_worms(self._hands, self._rows))
+        return read_only(_worms(self._hands, self._rows))
 
     @cached_property
     def dice_left(self) -> IntArray:
         """(n,) int16: dice not set aside, the golden one included."""
-        return _read_only(
-            self._of_hand(self._hands["white"]) + self._of_hand(self._hands["golden"])
-        )
+        return read_only(self._of_hand(self._hands["white"]) + self._of_hand(self._hands["golden"]))
 
     @cached_property
     def golden_left(self) -> BoolArray:
         """(n,) bool: whether the golden die is among them."""
-        return _read_only(self._hands["golden"][self._rows] > 0)
+        return read_only(self._hands["golden"][self._rows] > 0)
 
     @cached_property
     def weasel_left(self) -> BoolArray:
         """(n,) bool: whether your weasel can still be used this turn."""
-        return _read_only(self._hands["weasel"][self._rows] > 0)
+        return read_only(self._hands["weasel"][self._rows] > 0)
 
     @cached_property
     def rolls(self) -> IntArray:
@@ -192,12 +178,12 @@ class Turn:
     def claims(self) -> BoolArray:
         """(n, T) bool: tiles that you can claim if you stop now (a rival's top tile by stealing)."""
         now = claims_now(self._books, self._hands, self._rows)
-        return _read_only(_tile_columns(now, len(self.tiles)).T)
+        return read_only(tile_columns(now, len(self.tiles)).T)
 
     @cached_property
     def can_claim(self) -> BoolArray:
         """(n,) bool: whether you can claim anything if you stop now."""
-        return _read_only(_can_claim(self._books, self._hands, self._rows))
+        return read_only(_can_claim(self._books, self._hands, self._rows))
 
     def can_claim_with(self, total: NDArray[Any]) -> BoolArray:
         """(n,) bool: whether another total (n,), with a worm, could claim anything."""
@@ -206,87 +192,30 @@ class Turn:
             raise ValueError(f"totals are 0 to {TOTALS - 1}")
         return _can_claim_with(self._books, self._hands, self._rows, totals)
 
-    # The table
+    # What the turn can lead to
 
-    @cached_property
-    def tiles(self) -> IntArray:
-        """(T,) int16: value of each tile in the game, ascending."""
-        return _read_only(self._books["values"][0, : self._books["tiles"][0]].astype(np.int16))
+    def results(self, *, bratworm: bool = False) -> After:
+        """Every result that the turn can have, as the tables after it.
 
-    @cached_property
-    def tile_worms(self) -> IntArray:
-        """(T,) int16: worms on each tile."""
-        return _read_only(self._books["worms"][0, : len(self.tiles)].astype(np.int16))
+        There is one result per tile on the grill and per tile that can be stolen, and one for a fail. A claim
+        that lets you choose between two specialists has two. What each does to the table is up to the
+        engine, so it is right by any rules. With `bratworm`, one is earned by 1s first.
+        """
+        found = results_of(self._books, self._table, self.seat, self._rows, bratworm)
+        return After(self, found)
 
-    @cached_property
-    def number(self) -> NDArray[np.int32]:
-        """(n,) int32: number of this turn in its game, from 1 (all players' turns are counted)."""
-        return _read_only(self._table["turn"][self._rows].astype(np.int32))
-
-    @cached_property
-    def grill(self) -> BoolArray:
-        """(n, T) bool: tiles face up on the grill."""
-        return _read_only(_tile_columns(self._table["grill"][self._rows], len(self.tiles)).T)
-
-    @cached_property
-    def tops(self) -> IntArray:
-        """(n, P) int16: value of each player's top tile, 0 without tiles."""
-        value = np.zeros(NOTHING + 1, np.int16)
-        value[: len(self.tiles)] = self.tiles
-        return _read_only(value[self._of_players(self._table["top"])])
-
-    @cached_property
-    def stack_sizes(self) -> IntArray:
-        """(n, P) int16: tiles on each player's stack."""
-        return _read_only(self._of_players(self._table["tiles"]).astype(np.int16))
-
-    @cached_property
-    def worms(self) -> IntArray:
-        """(n, P) int16: worms on each player's tiles."""
-        return _read_only(self._of_players(self._table["worms"]).astype(np.int16))
-
-    @cached_property
-    def bratworms(self) -> IntArray:
-        """(n, P) int16: bratworms of each player."""
-        return _read_only(self._of_players(self._table["bratworms"]).astype(np.int16))
+    def after_fail(self, *, bratworm: bool = False) -> After:
+        """The tables after a fail, one per game; with `bratworm`, one is earned by 1s first."""
+        n = len(self)
+        after = fails_of(self._books, self._table, self.seat, self._rows, bratworm)
+        tile, keeps_new = np.full(n, FAIL, np.int8), np.zeros(n, np.bool_)
+        return After(self, TurnResults(np.arange(n), tile, keeps_new, after))
 
     @cached_property
     def at_risk(self) -> IntArray:
         """(n,) int16: value of the tile that a fail would cost you, 0 if it would cost none."""
-        if self.rules.lost_tile == "kept":
-            return _read_only(np.zeros(len(self), np.int16))
-        safe = (self.tops[:, 0] == 0) | (self.holds[:, 0] == SITTING_HEN)
-        if not self.rules.exact_only_returns:
-            safe |= np.isin(self.tops[:, 0], self.rules.exact_only)
-        return _read_only(np.where(safe, np.int16(0), self.tops[:, 0]))
-
-    def worms_on(self, tiles: NDArray[Any]) -> IntArray:
-        """int16, shaped like `tiles`: worms on tiles given by value; 0 for 0, which is no tile in `tops`."""
-        worms = np.zeros(TOTALS, np.int16)
-        worms[self.tiles] = self.tile_worms
-        found: IntArray = worms[tiles]
-        return found
-
-    @cached_property
-    def supply(self) -> IntArray:
-        """(n,) int16: bratworms in the supply."""
-        return _read_only(self._table["supply"][self._rows].astype(np.int16))
-
-    @cached_property
-    def scores(self) -> IntArray:
-        """(n, P) int16: what each player's score would be if the game ended now."""
-        apple = (self.holds == APPLE) * np.int16(self.rules.apple_worms)
-        return _read_only(self.worms + self.bratworms + apple)
-
-    @cached_property
-    def holds(self) -> IntArray:
-        """(n, P) int16: the specialist that each player holds, -1 for none."""
-        return _read_only(_or_none(self._of_players(self._table["holds"])))
-
-    @cached_property
-    def specialist_on(self) -> IntArray:
-        """(n, T) int16: the specialist that stands on each tile of the grill, -1 for none."""
-        return _read_only(_standing_on(self._table, self._rows, len(self.tiles)).T)
+        lost = self.after_fail().stack_sizes[:, 0] < self.stack_sizes[:, 0]
+        return read_only(np.where(lost, self.tops[:, 0], np.int16(0)))
 
     # The questions of the expansion
 
@@ -295,12 +224,12 @@ class Turn:
         """(n,) int16, in keep_new_specialist(): the second specialist, which comes with your claim."""
         self._only_in("new_specialist", "keep_new_specialist")
         assert self._claimed is not None
-        return _read_only(_brought(self._books, self._table, self.seat, self._rows, self._claimed))
+        return read_only(_brought(self._books, self._table, self.seat, self._rows, self._claimed))
 
     @cached_property
     def robbable(self) -> BoolArray:
         """(n, P) bool: rivals whose bratworm you could take if the supply is empty."""
-        return _read_only(_robbable(self._books, self._table, self.seat, self._rows).T)
+        return read_only(_robbable(self._books, self._table, self.seat, self._rows).T)
 
     # Tools
 
@@ -346,23 +275,58 @@ class Turn:
         return _look_up(lookup, self._hands, self._rows)
 
     def _of_hand(self, column: NDArray[np.uint8]) -> IntArray:
-        return _read_only(column[self._rows].astype(np.int16))
-
-    def _of_players(self, column: Array) -> Array:
-        """(n, P), stored column by column, players counted from the one on turn."""
-        return _of_players(column, self._rows, self.players, self.seat).T
+        return read_only(column[self._rows].astype(np.int16))
 
 
-def _read_only(array: Array) -> Array:
-    array.flags.writeable = False
-    return array
+class After(TableView):
+    """The tables after m results of turns in n games; you are the player who has just had the turn.
 
+    It has the attributes of a table that a `Turn` has, with one row per result: `grill`, `tops`, `scores`,
+    `holds` and so on. What was before is in `turn`: `after.worms - after.turn.worms[after.game]` is by how many
+    worms a result changes each stack.
+    """
 
-def _or_none(specialists: NDArray[np.uint8]) -> IntArray:
-    """Specialists with -1 for NOTHING."""
-    numbers = specialists.astype(np.int16)
-    numbers[specialists == NOTHING] = -1
-    return numbers
+    turn: Turn
+    """The turn whose results these are."""
+    game: NDArray[np.int64]
+    """(m,): the row in `turn` that each result belongs to, ascending."""
+
+    def __init__(self, turn: Turn, results: TurnResults) -> None:
+        rows = np.arange(len(results.after), dtype=np.int32)
+        super().__init__(turn.rules, turn._books, results.after, turn.seat, rows)
+        self.turn = turn
+        self.game = read_only(results.game)
+        self._results = results
+
+    @cached_property
+    def fails(self) -> BoolArray:
+        """(m,) bool: whether nothing is claimed."""
+        return read_only(self._results.tile == FAIL)
+
+    @cached_property
+    def claimed(self) -> IntArray:
+        """(m,) int16: value of the tile that is claimed (its owner may lose the hen instead), 0 for a fail."""
+        return read_only(np.where(self.fails, np.int16(0), self.tiles[self._results.tile]))
+
+    @cached_property
+    def keeps_new(self) -> BoolArray:
+        """(m,) bool: whether the newer of two specialists is kept, where there are two."""
+        return read_only(self._results.keeps_new)
+
+    @cached_property
+    def highest_tiles(self) -> IntArray:
+        """(m, P) int16: value of each player's highest tile, which breaks ties; 0 without tiles."""
+        return read_only(self._values(self._of_players(self._table["highest"])))
+
+    @cached_property
+    def over(self) -> BoolArray:
+        """(m,) bool: whether the game ends with this result."""
+        return read_only(self._table["over"].copy())
+
+    @cached_property
+    def win_share(self) -> FloatArray:
+        """(m, P) float64: each player's share of the win if the game is over; 0 if it is not."""
+        return read_only(self._of_players(self._table["won"]) / PARTS)
 
 
 @kernel
@@ -391,15 +355,6 @@ def _aside(hands: Hands, rows: NDArray[np.int32]) -> NDArray[np.bool_]:
     for k in range(len(rows)):
         for face in range(1, FACES + 1):
             out[face, k] = (as_int(hands[rows[k]].aside) >> (face - 1)) & 1
-    return out
-
-
-@kernel
-def _tile_columns(sets: NDArray[np.uint32], tiles: int) -> NDArray[np.bool_]:
-    out = np.zeros((tiles, len(sets)), np.bool_)
-    for tile in range(tiles):
-        for k in range(len(sets)):
-            out[tile, k] = (as_int(sets[k]) >> tile) & 1
     return out
 
 
@@ -435,28 +390,6 @@ def _can_claim_with(
     for k in range(len(rows)):
         hand: Hand = hands[rows[k]]
         out[k] = reaches(books[0], as_int(hand.grill), as_int(hand.loot), totals[k])
-    return out
-
-
-@kernel
-def _of_players(column: Array, rows: NDArray[np.int32], players: int, seat: int) -> Array:
-    out = np.empty((players, len(rows)), column.dtype)
-    for step in range(players):
-        player = (seat + step) % players
-        for k in range(len(rows)):
-            out[step, k] = column[rows[k], player]
-    return out  # type: ignore[return-value]
-
-
-@kernel
-def _standing_on(table: Table, rows: NDArray[np.int32], tiles: int) -> NDArray[np.int16]:
-    out = np.full((tiles, len(rows)), np.int16(-1))
-    for k in range(len(rows)):
-        game: Game = table[rows[k]]
-        for specialist in range(len(game.place)):
-            place = game.place[specialist]
-            if place < SEATS:
-                out[place, k] = specialist
     return out
 
 

@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from pickosim.bots.loading import load_bot, spec_of
 from pickosim.bots.strategy import Strategy
-from pickosim.bots.view import BoolArray, Turn
+from pickosim.bots.table_view import BoolArray
+from pickosim.bots.view import Turn
 from pickosim.engine.tally import Tally
 from pickosim.errors import StrategyError
 from pickosim.games.batch import play_games

@@ -1,7 +1,8 @@
-"""A valuation: a strategy whose author only says what each result of a turn is worth.
+"""A valuation: a strategy whose author only says what a position is worth.
 
-The turn solver does the rest: which face to set aside, when to stop, what to claim, whether to roll
-again, which specialist to keep. Ten lines of NumPy make a strong bot.
+The engine says which positions a turn can lead to, and the turn solver does the rest: which face to set
+aside, when to stop, what to claim, whether to roll again, which specialist to keep. Five lines of NumPy
+make a strong bot, by any rules.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pickosim.bots.strategy import Strategy
-from pickosim.bots.view import BoolArray, FloatArray, IntArray, Turn
-from pickosim.engine.claim import claims, victim_of
+from pickosim.bots.table_view import BoolArray, FloatArray, IntArray
+from pickosim.bots.view import After, Turn
+from pickosim.engine.claim import claims
 from pickosim.engine.dice import FACES
 from pickosim.engine.kernels import as_int, kernel
-from pickosim.engine.rulebook import RAVEN, SITTING_HEN, WEASEL, Books, Rulebook
-from pickosim.engine.table import Game, Table, on_grill, stealable
+from pickosim.engine.results import FAIL
+from pickosim.engine.rulebook import WEASEL, Books, Rulebook
+from pickosim.engine.table import Game, Table, stealable
 from pickosim.engine.turn import CAN_POINTS
 from pickosim.rules import WORM, RuleSet
 from pickosim.solver.cache import Cache
@@ -35,35 +38,33 @@ from pickosim.solver.graph import (
 )
 from pickosim.solver.solve import best_face, should_reroll, should_stop
 
+GAMES_AT_A_TIME = 1024
+"""Games whose results are valued together."""
+
 CACHE_MEGABYTES = 256
 """Limit of the cache per process and kind of turn (plain, with the golden die, with the weasel)."""
 
 
-class Worth(NamedTuple):
-    """What the results of a turn are worth in n games; on any scale, since only differences count.
+class Values(NamedTuple):
+    """What the results of a turn are worth to a strategy, in n games."""
 
-    A tile is valued on its own: the specialists and bratworms that come or go with it are added from the
-    last two fields.
-    """
-
-    take: FloatArray
-    """(n, T): taking each tile from the grill (entries of tiles elsewhere are never read)."""
-    steal: FloatArray
-    """(n, P): stealing the top tile of each player; players are counted from you."""
+    claim: FloatArray
+    """(n, T): claiming each tile, with the better of two specialists kept; -inf if it is out of reach."""
     fail: FloatArray
-    """(n,): a fail, with the loss of the tile that is at risk."""
+    """(n,): a fail."""
     bratworm: FloatArray
-    """(n,): a bratworm."""
-    specialist: FloatArray
-    """(n, 6): holding each specialist, numbered as in `pickosim.SPECIALISTS`."""
+    """(n,): what a bratworm for 1s adds, measured at a fail."""
 
 
 class Valuation(Strategy):
-    """Base class of bots that only say what results are worth; the author writes `worth`."""
+    """Base class of bots that only say what a position is worth; the author writes `value`."""
 
     @abstractmethod
-    def worth(self, turn: Turn) -> Worth:
-        """What each result of this turn is worth. Called before anything is set aside, and for a claim."""
+    def value(self, after: After) -> FloatArray:
+        """(m,): what each of m positions is worth after your turn.
+
+        On any scale: only differences between results of the same turn count.
+        """
 
     def pick(self, turn: Turn) -> NDArray[np.uint8]:
         faces = np.zeros(len(turn), np.uint8)
@@ -87,8 +88,10 @@ class Valuation(Strategy):
         return rerolls
 
     def use_golden_die(self, turn: Turn) -> BoolArray:
-        without, with_it = (_values(self, turn, golden=golden) for golden in (False, True))
-        return with_it >= without
+        values = values_of(self, turn)
+        return _before_rolling(turn, values, golden=True) >= _before_rolling(
+            turn, values, golden=False
+        )
 
     def claim(self, turn: Turn) -> IntArray:
         # Of equally good tiles the highest: it breaks ties, and the lower ones stay to be claimed.
@@ -97,37 +100,102 @@ class Valuation(Strategy):
         return best
 
     def keep_new_specialist(self, turn: Turn) -> BoolArray:
-        worth = self.worth(turn).specialist
-        games = np.arange(len(turn))
-        keep: BoolArray = worth[games, turn.new_specialist] >= worth[games, turn.holds[:, 0]]
+        old, new = self._specialist_values(turn)
+        keep: BoolArray = new >= old
         return keep
 
     def claim_values(self, turn: Turn) -> FloatArray:
-        """(n, T): the `full_worth` of each legal claim; -inf for the other tiles."""
-        worth = full_worth(turn, self.worth(turn))
-        values = np.where(turn.claims & turn.grill, worth.take, -np.inf)
-        for player in range(1, turn.players):
-            loot = turn.claims & ~turn.grill & (turn.tiles == turn.tops[:, player, None])
-            values = np.where(loot, worth.steal[:, player, None], values)
-        return values
+        """(n, T): what each legal claim is worth; -inf for the other tiles."""
+        return np.where(turn.claims, values_of(self, turn).claim, -np.inf)
+
+    def _specialist_values(self, turn: Turn) -> tuple[FloatArray, FloatArray]:
+        """(n,) each: what the claim is worth with the old specialist kept, and with the new one."""
+        assert turn._claimed is not None
+        after = turn.results()
+        value, claimed = checked_values(self, after), turn.tiles[turn._claimed]
+        chosen = after.claimed == claimed[after.game]
+        return value[chosen & ~after.keeps_new], value[chosen & after.keeps_new]
 
     def explain(self, turn: Turn) -> list[tuple[str, float]]:
         """The options in a single game, each with its value."""
         match turn.question:
             case "use_golden_die":
-                words = {"with the golden die": True, "without it": False}
-                return [(word, float(_values(self, turn, g)[0])) for word, g in words.items()]
+                words, values = (
+                    {"with the golden die": True, "without it": False},
+                    values_of(self, turn),
+                )
+                return [
+                    (word, float(_before_rolling(turn, values, golden)[0]))
+                    for word, golden in words.items()
+                ]
             case "claim":
                 values = self.claim_values(turn)[0]
                 tiles = zip(turn.tiles.tolist(), values.tolist(), strict=True)
                 return [(f"claim {tile}", value) for tile, value in tiles if np.isfinite(value)]
             case "keep_new_specialist":
-                worth = self.worth(turn).specialist[0]
-                new, old = int(turn.new_specialist[0]), int(turn.holds[0, 0])
-                return [("keep the new one", float(worth[new])), ("the old", float(worth[old]))]
+                old, new = self._specialist_values(turn)
+                return [("keep the new one", float(new[0])), ("the old", float(old[0]))]
             case "pick" | "reroll" | "stop":
                 return _explain_dice(self, turn)
         return []
+
+
+# ------------------------------------------------------------------------- what results are worth
+
+
+def checked_values(strategy: Valuation, after: After) -> FloatArray:
+    """(m,): the values of a strategy, one finite number per result."""
+    values = np.asarray(strategy.value(after), np.float64)
+    if values.shape != (len(after),):
+        raise ValueError(
+            f"value() returned shape {values.shape} for {len(after)} results; "
+            f"return an array of shape ({len(after)},)"
+        )
+    if not np.isfinite(values).all():
+        raise ValueError(
+            f"value() returned {values[~np.isfinite(values)][0]}; return finite numbers"
+        )
+    return values
+
+
+def values_of(strategy: Valuation, turn: Turn) -> Values:
+    """What the results of a turn are worth to a strategy.
+
+    It is asked about a slice of the games at a time, so that the tables after their results stay in the
+    processor's cache.
+    """
+    claim, fail = np.empty((len(turn), len(turn.tiles))), np.empty(len(turn))
+    bratworm = np.zeros(len(turn))
+    for first in range(0, len(turn), GAMES_AT_A_TIME):
+        games = slice(first, first + GAMES_AT_A_TIME)
+        part = turn._only(games)
+        after = part.results()
+        values = checked_values(strategy, after)
+        _best_by_tile(after.game, after._results.tile, values, claim[games], fail[games])
+        if turn.rules.bratworms:
+            earned = checked_values(strategy, part.after_fail(bratworm=True))
+            bratworm[games] = earned - fail[games]
+    return Values(claim, fail, bratworm)
+
+
+@kernel
+def _best_by_tile(
+    game: NDArray[np.int64],
+    tile: NDArray[np.int8],
+    value: FloatArray,
+    claim: FloatArray,
+    fail: FloatArray,
+) -> None:
+    """Write the value of the best result by game and tile to `claim`, and that of fails to `fail`."""
+    claim[:] = -np.inf
+    for k in range(len(game)):
+        if tile[k] == FAIL:
+            fail[game[k]] = value[k]
+        else:
+            claim[game[k], tile[k]] = max(claim[game[k], tile[k]], value[k])
+
+
+# ------------------------------------------------------------------------------- solving the turns
 
 
 class Plan(NamedTuple):
@@ -216,7 +284,7 @@ def _keep(turn: Turn, plans: list[Plan]) -> None:
 
 def _solve(strategy: Valuation, turn: Turn) -> list[Plan]:
     """The solutions of all games, one plan per kind of turn."""
-    worth = full_worth(turn, strategy.worth(turn))
+    values = values_of(strategy, turn)
     golden = turn._hands["golden"][turn._rows] > 0
     weasel = turn.holds[:, 0] == WEASEL
     plans = []
@@ -224,53 +292,23 @@ def _solve(strategy: Valuation, turn: Turn) -> list[Plan]:
         games = np.flatnonzero((golden == with_golden) & (weasel == with_weasel))
         if len(games):
             cache = _cache_for(problem_of(turn.rules, with_golden, with_weasel))
-            solutions, which = cache.find(payoffs(turn, worth, games, cache.graph.points))
+            solutions, which = cache.find(payoffs(turn, values, games, cache.graph.points))
             plans.append(Plan(games, cache.graph, solutions, which))
     return plans
 
 
-def _values(strategy: Valuation, turn: Turn, golden: bool) -> FloatArray:
+def _before_rolling(turn: Turn, values: Values, golden: bool) -> FloatArray:
     """(n,): what the turn is worth before the first roll, with or without the golden die."""
-    worth = full_worth(turn, strategy.worth(turn))
     cache = _cache_for(problem_of(turn.rules, golden, weasel=False))
     every = np.arange(len(turn))
-    solutions, which = cache.find(payoffs(turn, worth, every, cache.graph.points))
-    values: FloatArray = solutions[which, cache.graph.start]
-    return values
+    solutions, which = cache.find(payoffs(turn, values, every, cache.graph.points))
+    found: FloatArray = solutions[which, cache.graph.start]
+    return found
 
 
-def full_worth(turn: Turn, worth: Worth) -> Worth:
-    """The worth of each result, with the specialists and bratworms that come and go with it."""
-    own = _worth_of(worth.specialist, turn.holds[:, :1])
-    available = (turn.supply > 0) | turn.robbable.any(axis=1)
-    bratworm = np.where(available, worth.bratworm, 0.0)
-
-    def gain(specialist: IntArray) -> FloatArray:
-        new = _worth_of(worth.specialist, specialist) - own
-        if turn.rules.second_specialist == "choose":
-            new = np.maximum(new, 0.0)
-        elif turn.rules.second_specialist == "keep-old":
-            new = np.where(turn.holds[:, :1] >= 0, 0.0, new)
-        changes: FloatArray = np.where(specialist >= 0, new, 0.0)
-        return changes
-
-    on_tile = turn.specialist_on
-    take = worth.take + np.where(on_tile == RAVEN, bratworm[:, None], gain(on_tile))
-    guarded = turn.holds == SITTING_HEN
-    steal = np.where(guarded, 0.0, worth.steal) + gain(turn.holds)
-    hen = guarded[:, 0]
-    keeps_hen = hen & (turn.stack_sizes[:, 0] == 0)
-    fail = worth.fail - np.where(keeps_hen, 0.0, own[:, 0])
-    return Worth(take, steal, fail, bratworm, worth.specialist)
-
-
-def _worth_of(worth: FloatArray, specialist: IntArray) -> FloatArray:
-    """(n, k): the worth of specialists (n, k); 0 for none."""
-    found: FloatArray = np.take_along_axis(worth, np.maximum(specialist, 0).astype(np.int64), 1)
-    return np.where(specialist >= 0, found, 0.0)
-
-
-def payoffs(turn: Turn, worth: Worth, games: NDArray[np.int64], points: int) -> NDArray[np.float64]:
+def payoffs(
+    turn: Turn, values: Values, games: NDArray[np.int64], points: int
+) -> NDArray[np.float64]:
     """(m, WORTH + 2 points): the pay-offs of some games for the solver."""
     rows = turn._rows[games]
     return _payoffs(
@@ -280,10 +318,7 @@ def payoffs(turn: Turn, worth: Worth, games: NDArray[np.int64], points: int) -> 
         rows,
         turn._hands["can"][rows] > 0,
         points,
-        np.ascontiguousarray(worth.take[games]),
-        np.ascontiguousarray(worth.steal[games]),
-        worth.fail[games],
-        worth.bratworm[games],
+        *(np.ascontiguousarray(value[games]) for value in values),
     )
 
 
@@ -295,8 +330,7 @@ def _payoffs(
     rows: NDArray[np.int32],
     canned: NDArray[np.bool_],
     points: int,
-    take: FloatArray,
-    steal: FloatArray,
+    claim: FloatArray,
     fail: FloatArray,
     bratworm: FloatArray,
 ) -> NDArray[np.float64]:
@@ -312,12 +346,7 @@ def _payoffs(
             tile = 0
             while tiles:
                 if tiles & 1:
-                    if on_grill(game, tile):
-                        value = take[k, tile]
-                    else:
-                        victim = victim_of(book, game, seat, tile)
-                        value = steal[k, (victim - seat) % book.players]
-                    best[total] = max(best[total], value)
+                    best[total] = max(best[total], claim[k, tile])
                 tiles >>= 1
                 tile += 1
         out[k, BUST] = fail[k]
@@ -329,13 +358,13 @@ def _payoffs(
 
 
 def _rolled(turn: Turn, games: NDArray[np.int64]) -> Rolled:
-    hands = turn._hands[turn._rows[games]]
-    return Rolled(*(hands[name] for name in Rolled._fields))
+    rows = turn._rows[games]
+    return Rolled(*(turn._hands[name][rows] for name in Rolled._fields))
 
 
 def _standing(turn: Turn, games: NDArray[np.int64]) -> Standing:
-    hands = turn._hands[turn._rows[games]]
-    return Standing(*(hands[name] for name in Standing._fields))
+    rows = turn._rows[games]
+    return Standing(*(turn._hands[name][rows] for name in Standing._fields))
 
 
 def _explain_dice(strategy: Valuation, turn: Turn) -> list[tuple[str, float]]:

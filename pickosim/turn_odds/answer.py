@@ -50,7 +50,7 @@ from pickosim.solver.graph import (
 )
 from pickosim.solver.law import Situations, law, situations
 from pickosim.solver.solve import TOLERANCE, Optimal, payoff_rows, solve
-from pickosim.solver.valuation import Valuation, Worth, full_worth, payoffs, problem_of
+from pickosim.solver.valuation import Valuation, Values, payoffs, problem_of, values_of
 from pickosim.turn_odds.question import (
     Advice,
     Answer,
@@ -294,8 +294,8 @@ class _Play:
     position: _Position
     problem: Problem
     graph: Graph
-    worth: Worth
-    """The `full_worth` of each result."""
+    values: Values
+    """What the bot says each result is worth."""
     solution: NDArray[np.float64]
     """(S,): the pay-off, then the value of rolling on by slot."""
     ends: _Ends
@@ -315,13 +315,13 @@ def _solve(position: _Position) -> _Play:
     """Solve a turn by the bot's valuation."""
     turn, bot = position.turn("pick"), position.match.strategies[SEAT]
     assert isinstance(bot, Valuation)
-    worth = full_worth(turn, bot.worth(turn))
+    values = values_of(bot, turn)
     golden, weasel = bool(turn.golden_left[0]), bool(turn.holds[0, 0] == WEASEL)
     problem = problem_of(turn.rules, golden, weasel)
     plan = graph(problem)
-    payoff = payoffs(turn, worth, np.zeros(1, np.int64), plan.points)
+    payoff = payoffs(turn, values, np.zeros(1, np.int64), plan.points)
     ends = _ends(position, plan.points)
-    return _Play(position, problem, plan, worth, solve(plan, payoff)[0], ends)
+    return _Play(position, problem, plan, values, solve(plan, payoff)[0], ends)
 
 
 # ------------------------------------------------------------------------- the results of a turn
@@ -339,7 +339,7 @@ def _outlook(match: Match, situation: Situation) -> Outlook:
 
 def _results(play: _Play) -> list[Result]:
     """Takes and steals by ascending tile, fails by reason, then the bratworm."""
-    turn, worth, played = play.position.turn("pick"), play.worth, law(play.problem, play.best)
+    turn, values, played = play.position.turn("pick"), play.values, law(play.problem, play.best)
     by_column = np.zeros(WORTH + 2 * play.graph.points)
     by_column[BUST] = played.bust.sum()
     by_column[WORTH:] = played.stopped.sum(axis=0).ravel()
@@ -349,18 +349,17 @@ def _results(play: _Play) -> list[Result]:
 
     results = []
     for k in np.flatnonzero(play.ends.claimable).tolist():
-        tile = int(turn.tiles[k])
+        tile, value = int(turn.tiles[k]), float(values.claim[0, k])
         if turn.grill[0, k]:
-            results.append(Result("take", tile, None, None, chance(k), float(worth.take[0, k])))
+            results.append(Result("take", tile, None, None, chance(k), value))
         else:
             rival = turn.tops[0].tolist().index(tile)
-            value = float(worth.steal[0, rival])
             results.append(Result("steal", tile, rival, None, chance(k), value))
-    fail = float(worth.fail[0])
+    fail = float(values.fail[0])
     for number, reason in enumerate(FAIL_REASONS):
         results.append(Result("fail", None, None, reason, chance(-1 - number), fail))
     if turn.rules.bratworms:
-        value = float(worth.bratworm[0])
+        value = float(values.bratworm[0])
         results.append(Result("bratworm", None, None, None, played.double_one, value))
     return results
 
@@ -411,7 +410,9 @@ def _roll_options(play: _Play, now: _Position, claim: NDArray[np.float64]) -> li
         for new in np.flatnonzero(turn.legal[0]).tolist()
     ]
     if not options:
-        options.append(_other_option(turn, "fail", None, float(play.worth.fail[0]), 0.0, not again))
+        options.append(
+            _other_option(turn, "fail", None, float(play.values.fail[0]), 0.0, not again)
+        )
     if turn.weasel_left[0] and (face or play.graph.rescue):
         standing = Standing(*(now.hands[name] for name in Standing._fields))
         _, slot = slots_at(play.graph, standing, 0, 0)
