@@ -68,7 +68,7 @@ FRAMES = frames_by_name(
 
 MAIN_FRAME = "standings"
 
-Place = tuple[Sums, int]
+Entry = tuple[Sums, int]
 """A bot in a matchup: the matchup's sums, and its number there."""
 
 
@@ -79,13 +79,13 @@ def tournament_frames(
     specialists: Collection[str],
 ) -> dict[str, pl.DataFrame]:
     """All tables; `specialists` are those of the rules."""
-    places = places_of(bots, matchups, sums)
+    entries = entries_of(bots, matchups, sums)
     rows: dict[str, list[Row]] = {
         "standings": _standings(bots, matchups, sums),
         "matchups": list(_matchups(matchups, sums)),
         "pairs": list(_pairs(bots, matchups, sums)),
-        "seats": list(_seats(places, sums)),
-        "specialists": list(_specialists(places, specialists)),
+        "seats": list(_seats(entries, sums)),
+        "specialists": list(_specialists(entries, specialists)),
         "lengths": [
             {"turns": turns, "games": int(games)}
             for turns, games in enumerate(_padded_sum([part["turns"] for part in sums]))
@@ -95,7 +95,7 @@ def tournament_frames(
             {"bot": bot, "score": score, "games": int(games)}
             for bot in bots
             for score, games in enumerate(
-                _padded_sum([part["score_counts"][k] for part, k in places[bot]])
+                _padded_sum([part["score_counts"][k] for part, k in entries[bot]])
             )
             if games
         ],
@@ -103,23 +103,23 @@ def tournament_frames(
     return {name: frame.build(rows[name]) for name, frame in FRAMES.items()}
 
 
-def places_of(
+def entries_of(
     bots: Sequence[str], matchups: Sequence[Matchup], sums: Sequence[Sums]
-) -> dict[str, list[Place]]:
+) -> dict[str, list[Entry]]:
     """Of every bot, the matchups it played in."""
-    places: dict[str, list[Place]] = {bot: [] for bot in bots}
+    entries: dict[str, list[Entry]] = {bot: [] for bot in bots}
     for matchup, part in zip(matchups, sums, strict=True):
         for number, bot in enumerate(matchup):
-            places[bot].append((part, number))
-    return places
+            entries[bot].append((part, number))
+    return entries
 
 
 def win_moments(
     bots: Sequence[str], matchups: Sequence[Matchup], sums: Sequence[Sums]
 ) -> dict[str, list[Moments]]:
     """Of every bot, the moments of its win share in a block, matchup by matchup."""
-    places = places_of(bots, matchups, sums)
-    return {bot: [_wins(*place) for place in places[bot]] for bot in bots if places[bot]}
+    entries = entries_of(bots, matchups, sums)
+    return {bot: [_wins(*entry) for entry in entries[bot]] for bot in bots if entries[bot]}
 
 
 def ratings_of(bots: Sequence[str], matchups: Sequence[Matchup], sums: Sequence[Sums]) -> Ratings:
@@ -148,36 +148,36 @@ def _moments(part: Sums, total: Any, squares: Any, unit: float) -> Moments:
     return Moments.of(part["blocks"], total, squares, unit)
 
 
-def _games(place: Place) -> int:
-    part, _ = place
+def _games(entry: Entry) -> int:
+    part, _ = entry
     return int(part["blocks"]) * len(part["wins"])
 
 
-def _bot_rates(places: Sequence[Place]) -> Row:
+def _bot_rates(entries: Sequence[Entry]) -> Row:
     """What a bot came to in some matchups."""
-    games = sum(map(_games, places))
+    games = sum(map(_games, entries))
     return {
         "games": games,
-        **rate_columns("win_share", share_rate([_wins(*place) for place in places])),
-        **rate_columns("mean_score", mean_rate([_scores(*place) for place in places])),
-        "mean_rank": sum(int(part["ranks"][bot].sum()) for part, bot in places) / games,
+        **rate_columns("win_share", share_rate([_wins(*entry) for entry in entries])),
+        **rate_columns("mean_score", mean_rate([_scores(*entry) for entry in entries])),
+        "mean_rank": sum(int(part["ranks"][bot].sum()) for part, bot in entries) / games,
     }
 
 
 def _standings(bots: Sequence[str], matchups: Sequence[Matchup], sums: Sequence[Sums]) -> list[Row]:
     """One row per bot that played, the best win share first."""
-    places = places_of(bots, matchups, sums)
+    entries = entries_of(bots, matchups, sums)
     ratings = {row["name"]: row for row in ratings_of(bots, matchups, sums).ratings.to_dicts()}
     rows = [
         {
             "bot": bot,
-            **_bot_rates(places[bot]),
+            **_bot_rates(entries[bot]),
             "rating": ratings[bot]["rating"],
             "rating_error": ratings[bot]["rating_error"],
             "rating_field": ratings[bot]["field"],
         }
         for bot in bots
-        if places[bot]
+        if entries[bot]
     ]
     return sorted(rows, key=lambda row: -row["win_share"])
 
@@ -200,7 +200,7 @@ def _pairs(bots: Sequence[str], matchups: Sequence[Matchup], sums: Sequence[Sums
     for (bot, rival), met_in in met.items():
         if not met_in:
             continue
-        ahead = [_ahead(*place) for place in met_in]
+        ahead = [_ahead(*entry) for entry in met_in]
         yield {
             "bot": bot,
             "rival": rival,
@@ -208,7 +208,7 @@ def _pairs(bots: Sequence[str], matchups: Sequence[Matchup], sums: Sequence[Sums
             **rate_columns("ahead", share_rate(ahead)),
             "superiority": share_superiority(ahead),
             **rate_columns(
-                "score_difference", mean_rate([_difference(*place) for place in met_in])
+                "score_difference", mean_rate([_difference(*entry) for entry in met_in])
             ),
         }
 
@@ -226,7 +226,7 @@ def _difference(part: Sums, a: int, b: int) -> Moments:
     return _moments(part, scores[a].sum() - scores[b].sum(), squares, len(scores))
 
 
-def _seats(places: dict[str, list[Place]], sums: Sequence[Sums]) -> Iterator[Row]:
+def _seats(entries: dict[str, list[Entry]], sums: Sequence[Sums]) -> Iterator[Row]:
     """What a seat is worth, to all bots together and to each."""
     for seat in range(len(sums[0]["wins"])):
         wins = [
@@ -254,7 +254,7 @@ def _seats(places: dict[str, list[Place]], sums: Sequence[Sums]) -> Iterator[Row
             **rate_columns("win_share", share_rate(wins)),
             **rate_columns("mean_score", mean_rate(scores)),
         }
-    for bot, played_in in places.items():
+    for bot, played_in in entries.items():
         for seat in range(len(sums[0]["wins"])):
             if not played_in:
                 continue
@@ -275,9 +275,9 @@ def _seats(places: dict[str, list[Place]], sums: Sequence[Sums]) -> Iterator[Row
             }
 
 
-def _specialists(places: dict[str, list[Place]], playing: Collection[str]) -> Iterator[Row]:
+def _specialists(entries: dict[str, list[Entry]], playing: Collection[str]) -> Iterator[Row]:
     """What became of the specialists with each bot."""
-    for bot, matchups in places.items():
+    for bot, matchups in entries.items():
         for number, specialist in enumerate(SPECIALISTS):
             if matchups and specialist in playing and "held" in matchups[0][0]:
                 players = len(matchups[0][0]["wins"])
