@@ -146,6 +146,8 @@ _ALL = (
     _count("bratworms", "bratworms", "Bratworms at the end."),
     _count("rank", "rank", "1 is the best; players who tie share a rank."),
     _number("win_share", PERCENT, "win share", "Share of games won; a shared first place is split."),
+    _count("place", "place", "Place at the end of a game; 1 is the best."),
+    _number("place_share", PERCENT, "share", "Share of games in which the bot took that place; k players who tie share the k places that they take up, 1/k of each."),
     _number("mean_score", NUMBER, "score", "Mean score per game: worms on tiles, bratworms, apple."),
     _number("mean_rank", RANK, "rank", "Mean rank per game."),
     _number("rating", RATING, "rating", "Plackett–Luce rating from all finishing orders on an Elo scale; the mean of the field is 1500; infinite if no result contradicts it."),

@@ -97,6 +97,19 @@ def test_win_shares_are_in_per_cent_with_an_even_share():
     assert points[1]["label"].count("\n") == 2
 
 
+def test_places_are_stacked_in_the_order_of_the_standings():
+    rows = [
+        {"bot": bot, "place": place, "games": 100, **interval("place_share", share)}
+        for bot, shares in (("b", (0.2, 0.3, 0.5)), ("a", (0.5, 0.3, 0.2)))
+        for place, share in enumerate(shares, start=1)
+    ]
+    points = shown(charts.places(frame_of(TOURNAMENT["places"], rows), standings(["a", "b"])))
+    found = [(point["label"], point["group"], round(point["value"])) for point in points]
+    assert found[:3] == [("a", "place 1", 50), ("a", "place 2", 30), ("a", "place 3", 20)]
+    assert [value for _, _, value in found[3:]] == [20, 30, 50]
+    assert points[0]["said"] == "place 1, a: 50.00 % (95 %: 49.00 % to 51.00 %), 100 games"
+
+
 def test_charts_show_no_more_bots_than_there_is_room_for():
     many = standings([f"bot{k}" for k in range(100)])
     assert len(shown(charts.win_shares(many, 2))) == charts.MOST_ROWS

@@ -1,8 +1,8 @@
 """Charts: the tables of a run as Altair charts, in colours that a theme adds.
 
 A chart names no colour: its marks have styles, and `theme` gives each style its colour, for a light
-page and for a dark one. Nearly every chart is one of four drawings: dots with intervals, bars, spans
-of quantiles, lines. Each is drawn from *points*, rows with the same few columns:
+page and for a dark one. Nearly every chart is one of five drawings: dots with intervals, bars, stacks
+of shares, spans of quantiles, lines. Each is drawn from *points*, rows with the same few columns:
 
     label    the row of the chart it stands in; lines of a long name are broken
     value    where the dot is, with low and high of its interval
@@ -212,7 +212,7 @@ def seat_name(seat: int) -> str:
     return f"seat {seat} (begins)" if seat == 0 else f"seat {seat}"
 
 
-# -------------------------------------------------------------------------------- the four drawings
+# -------------------------------------------------------------------------------- the five drawings
 
 
 def _data(points: Iterable[Point]) -> alt.InlineData:
@@ -319,6 +319,24 @@ def bars(points: Sequence[Point], title: str, height: int) -> Drawing:
     return _in_panels([bar, mean], points, height, free="y")
 
 
+def stacks(points: Sequence[Point], title: str) -> Drawing:
+    """Shares that add up to 100 %, one bar per label: stacked by group, in the order of their names."""
+    labels = [{"label": label} for label in _order(points, "label")]
+    axis = alt.Axis(tickCount=5, grid=False)
+    bar = (
+        alt.Chart(_data(points))
+        .mark_bar(style="bars")
+        .encode(
+            x=alt.X("value:Q", title=title, scale=alt.Scale(domain=[0, 100]), axis=axis),
+            y=_rows(points),
+            opacity=alt.Opacity("group:O", title=None, scale=alt.Scale(range=[1, 0.15])),
+            order=alt.Order("group:O"),
+            tooltip=alt.Tooltip("said:N"),
+        )
+    )
+    return _in_panels([bar], points, _row_height(labels) * len(labels))
+
+
 def spans(points: Sequence[Point], title: str) -> Drawing:
     """Quantiles, one row per label: p5 to p95 as a line, p25 to p75 as a bar, the median as a dot."""
     base = alt.Chart(_data(points))
@@ -356,6 +374,17 @@ def lines(points: Sequence[Point], title: str) -> Drawing:
 
 
 # ------------------------------------------------------------------------------------- a tournament
+
+
+def places(places: pl.DataFrame, standings: pl.DataFrame) -> Drawing:
+    """How often every bot comes first, second, …, as bars that add up to all its games."""
+    points = []
+    for bot in standings["bot"].head(MOST_ROWS):
+        for row in records(places.filter(pl.col("bot") == bot)):
+            place = f"place {row['place']}"
+            point = _point(row, "place_share", percent, bot, 100) | {"group": place}
+            points.append(point | {"said": f"{place}, {point['said']}"})
+    return stacks(points, "% of games")
 
 
 def win_shares(standings: pl.DataFrame, players: int) -> Drawing:

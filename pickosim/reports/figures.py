@@ -96,6 +96,16 @@ def _tournament(results: Results) -> Iterator[Figure]:
         lambda: charts.win_shares(standings, players),
         is_open=True,
     )
+    if players > 2:  # of two places, the first is the win share
+        yield Figure(
+            "places",
+            "Places",
+            "How often a bot comes first, second and so on; players who tie share the places that they take "
+            f"up.{_only(standings)}",
+            table(results, "places"),
+            tournament_results.FRAMES["places"],
+            lambda: charts.places(results.places, standings),
+        )
     yield Figure(
         "cross-table",
         "Who finishes ahead of whom",

@@ -1,4 +1,4 @@
-"""A tournament for a terminal: standings, who beats whom, what the seats do, and remarks."""
+"""A tournament for a terminal: standings, places, who beats whom, what the seats do, and remarks."""
 
 from __future__ import annotations
 
@@ -26,6 +26,9 @@ def tournament_text(results: Results) -> Iterator[RenderableType]:
     standings = results.standings.drop("mean_score_low", "mean_score_high")
     yield _grid(results.manifest["title"], standings, "standings")
     yield Text()
+    if "places" in results.frames and len(results.manifest["plan"]["matchups"][0]) > 2:
+        yield _places(results.standings["bot"].to_list(), results.places)
+        yield Text()
     if len(results.standings) > 1:
         yield _cross_table(results.standings["bot"].to_list(), results.pairs)
         yield Text()
@@ -38,6 +41,26 @@ def tournament_text(results: Results) -> Iterator[RenderableType]:
     for remark in results.remarks:
         yield Text()
         yield Text(remark)
+
+
+def _places(order: Sequence[str], places: pl.DataFrame) -> RenderableType:
+    """How often each bot comes first, second, …; bots in the order of the standings."""
+    shares = {(row["bot"], row["place"]): row["place_share"] for row in places.to_dicts()}
+    numbers = places["place"].unique().sort().to_list()
+    rows = [(bot, *(f"{100 * shares[bot, place]:.1f}" for place in numbers)) for bot in order]
+    title = (
+        f"Places, in % of a bot's games, ties shared ({_accuracy(places, 'place_share', 'bot')})"
+    )
+    columns = [("bot", "left"), *((str(place), "right") for place in numbers)]
+    return grid(title, columns, rows)
+
+
+def _accuracy(frame: pl.DataFrame, share: str, per: str) -> str:
+    """How far the shares of a table may be off, and how many games they rest on."""
+    width = max(row[f"{share}_high"] - row[f"{share}_low"] for row in frame.iter_rows(named=True))
+    few, most = min(frame["games"].to_list()), max(frame["games"].to_list())
+    games = f"{few:,}" if few == most else f"{few:,} to {most:,}"
+    return f"95 %: ± {50 * width:.2f} at most; {games} games per {per}"
 
 
 def _grid(title: str, frame: pl.DataFrame, name: str) -> RenderableType:
@@ -60,12 +83,9 @@ def _cross_table(order: Sequence[str], pairs: pl.DataFrame) -> RenderableType:
         (f"{number} {bot}", *(cell(bot, rival) for rival in shown))
         for number, bot in enumerate(order, start=1)
     ]
-    width = max(row["ahead_high"] - row["ahead_low"] for row in pairs.iter_rows(named=True))
-    few, most = min(pairs["games"].to_list()), max(pairs["games"].to_list())
-    games = f"{few:,}" if few == most else f"{few:,} to {most:,}"
     title = (
         "Finishes ahead of …, in % of their games, ties counted half "
-        f"(95 %: ± {50 * width:.2f} at most; {games} games per pair)"
+        f"({_accuracy(pairs, 'ahead', 'pair')})"
     )
     columns = [("bot", "left"), *((str(n), "right") for n in range(1, len(shown) + 1))]
     return grid(title, columns, rows)

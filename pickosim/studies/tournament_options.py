@@ -31,7 +31,7 @@ class TournamentOptions(StudyOptions):
     """Let bots fight.
 
     Every choice of bots meets in a matchup, and every bot sits in every seat equally often, with the same dice.
-    Tables: standings, matchups, pairs, seats, specialists, lengths, scores.
+    Tables: standings, matchups, places, pairs, seats, specialists, lengths, scores.
     """
 
     kind: ClassVar[str] = "tournament"

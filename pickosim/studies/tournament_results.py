@@ -37,6 +37,11 @@ FRAMES = frames_by_name(
         "matchup bots bot games win_share± mean_score± mean_rank",
     ),
     Frame(
+        "places",
+        "One row per bot and place. The share of place 1 is the win share.",
+        "bot place games place_share±",
+    ),
+    Frame(
         "pairs",
         "One row per bot and rival, over all matchups in which they met.",
         "bot rival games ahead± superiority score_difference±",
@@ -83,6 +88,7 @@ def tournament_frames(
     rows: dict[str, list[Row]] = {
         "standings": _standings(bots, matchups, sums),
         "matchups": list(_matchups(matchups, sums)),
+        "places": list(_places(entries)),
         "pairs": list(_pairs(bots, matchups, sums)),
         "seats": list(_seats(entries, sums)),
         "specialists": list(_specialists(entries, specialists)),
@@ -138,6 +144,13 @@ def _wins(part: Sums, bot: int) -> Moments:
     return _moments(part, part["wins"][bot].sum(), part["win_products"][bot, bot], unit)
 
 
+def _place(part: Sums, bot: int, place: int) -> Moments:
+    """Moments of the share of a block's games in which a bot took a place, counted from 0."""
+    unit = PARTS * len(part["places"])
+    squares = part["place_products"][bot, place, place]
+    return _moments(part, part["places"][bot, place], squares, unit)
+
+
 def _scores(part: Sums, bot: int) -> Moments:
     """Moments of a bot's mean score in a block."""
     unit = len(part["scores"])
@@ -187,6 +200,21 @@ def _matchups(matchups: Sequence[Matchup], sums: Sequence[Sums]) -> Iterator[Row
         for number, bot in enumerate(matchup):
             common = {"matchup": matchup_number, "bots": " - ".join(matchup), "bot": bot}
             yield common | _bot_rates([(part, number)])
+
+
+def _places(entries: dict[str, list[Entry]]) -> Iterator[Row]:
+    """How often each bot came first, second, …"""
+    for bot, played_in in entries.items():
+        if not played_in:
+            continue
+        for place in range(len(played_in[0][0]["places"])):
+            share = share_rate([_place(part, k, place) for part, k in played_in])
+            yield {
+                "bot": bot,
+                "place": place + 1,
+                "games": sum(map(_games, played_in)),
+                **rate_columns("place_share", share),
+            }
 
 
 def _pairs(bots: Sequence[str], matchups: Sequence[Matchup], sums: Sequence[Sums]) -> Iterator[Row]:

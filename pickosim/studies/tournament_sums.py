@@ -48,6 +48,10 @@ class GameSums(NamedTuple):
     """(P, P): by bot and seat, of single games."""
     ranks: Ints
     """(P, P): by bot and seat."""
+    places: Ints
+    """(P, P): by bot and place, in PARTS; k tied bots share the k places that they take up."""
+    place_products: Ints
+    """(P, P, P): by bot, of two places."""
     win_products: Ints
     """(P, P): of two bots."""
     score_products: Ints
@@ -124,6 +128,7 @@ def _empty_game_sums(players: int, scores: int) -> GameSums:
     by_seat = ("seat_wins_squared", "seat_scores_squared")
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(by_seat, (players,))
     shapes["score_counts"] = (players, scores)
+    shapes["place_products"] = (players, players, players)
     return GameSums(
         *(np.zeros(shapes.get(name, (players, players)), np.int64) for name in GameSums._fields)
     )
@@ -136,8 +141,10 @@ def add_games(ranks: NDArray[np.uint8], scores: NDArray[np.uint16], sums: GameSu
     wins, points = np.zeros(players, np.int64), np.zeros(players, np.int64)
     seat_wins, seat_points = np.zeros(players, np.int64), np.zeros(players, np.int64)
     ahead = np.zeros((players, players), np.int64)
+    places = np.zeros((players, players), np.int64)
     for block in range(blocks):
-        wins[:], points[:], seat_wins[:], seat_points[:], ahead[:] = 0, 0, 0, 0, 0
+        wins[:], points[:], seat_wins[:], seat_points[:] = 0, 0, 0, 0
+        ahead[:], places[:] = 0, 0
         for rotation in range(rotations):
             rank, score = ranks[rotation, block], scores[rotation, block]
             share = win(rank)
@@ -154,10 +161,15 @@ def add_games(ranks: NDArray[np.uint8], scores: NDArray[np.uint16], sums: GameSu
                 points[bot] += scored
                 seat_wins[seat] += won
                 seat_points[seat] += scored
+                tied = 0
                 for other in range(players):
+                    tied += rank[seat] == rank[other]
                     rival = (other + rotation) % players
                     before = as_int(rank[seat] < rank[other]) - as_int(rank[seat] > rank[other])
                     ahead[bot, rival] += PARTS // 2 * (1 + before)
+                best = as_int(rank[seat]) - 1
+                for place in range(best, best + tied):
+                    places[bot, place] += PARTS // tied
         for bot in range(players):
             sums.seat_wins_squared[bot] += seat_wins[bot] * seat_wins[bot]
             sums.seat_scores_squared[bot] += seat_points[bot] * seat_points[bot]
@@ -166,6 +178,12 @@ def add_games(ranks: NDArray[np.uint8], scores: NDArray[np.uint16], sums: GameSu
                 sums.score_products[bot, rival] += points[bot] * points[rival]
                 sums.ahead[bot, rival] += ahead[bot, rival]
                 sums.ahead_squared[bot, rival] += ahead[bot, rival] * ahead[bot, rival]
+            for place in range(players):
+                sums.places[bot, place] += places[bot, place]
+                for other in range(players):
+                    sums.place_products[bot, place, other] += (
+                        places[bot, place] * places[bot, other]
+                    )
 
 
 def _tie_weights() -> NDArray[np.int64]:
