@@ -1,10 +1,12 @@
-"""Parse amounts as people write them: 250k games, a precision of 0.2%, players 2-5, targets 21..30."""
+"""Parse amounts as people write them: 250k games, a precision of 0.2%, points 7,5,3,1, targets 21..30."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
-from math import isfinite
+from itertools import pairwise
+from math import isfinite, nan
 
 from pickosim.errors import PickosimError
 
@@ -15,6 +17,9 @@ LAST_GAME = (1 << 62) - 1
 
 MAX_RANGE_VALUES = 1000
 """The most values in a range, so that a typo does not enter a million bots."""
+
+MOST_POINTS = 1e9
+"""For a place, or as many below 0: more cannot be meant."""
 
 
 def parse_count(text: str | int, what: str = "games") -> int:
@@ -62,6 +67,41 @@ def parse_numbers(text: str, what: str) -> list[int]:
             )
         found.update(range(low, high + 1))
     return sorted(found)
+
+
+def parse_points(given: str | Sequence[float]) -> tuple[float, ...]:
+    """What places are given, the first place first, e.g. 7,5,3,1; never more for a worse place."""
+    try:
+        points = tuple(map(float, given.split(",") if isinstance(given, str) else given))
+    except ValueError:
+        points = (nan,)
+    if not all(abs(point) <= MOST_POINTS for point in points):
+        shown = given if isinstance(given, str) else ",".join(map(str, given))
+        raise PickosimError(
+            f'Write points as numbers, the first place first, e.g. 7,5,3,1, not "{shown}".'
+        )
+    for place, (better, worse) in enumerate(pairwise(points), start=1):
+        if worse > better:
+            raise PickosimError(
+                f"No place gets more points than a better one, but place {place + 1} would get {worse:g} "
+                f"and place {place} {better:g}."
+            )
+    return points
+
+
+def points_by_place(given: str | Sequence[float], places: int) -> tuple[float, ...]:
+    """Points for so many places; those that are not named get 0."""
+    named = parse_points(given)
+    if len(named) > places:
+        raise PickosimError(
+            f"{len(named)} numbers of points are too many for games of {places}: one per place at most."
+        )
+    points = parse_points((*named, *[0.0] * (places - len(named))))
+    if points[0] == points[-1]:
+        raise PickosimError(
+            f"The first place must get more points than the last, not {points[0]:g} and {points[-1]:g}."
+        )
+    return points
 
 
 def expand_range(text: str) -> list[str]:

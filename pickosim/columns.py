@@ -8,7 +8,7 @@ columns `_low` and `_high`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite, isnan
 from typing import Any
 
@@ -44,6 +44,8 @@ COUNT = Format(",")
 NUMBER = Format(",.2f")
 SIGNED = Format("+z,.2f")
 RANK = Format(".3f")
+PLACE_POINTS = Format(",.3f")
+"""Points that places are given in a tournament."""
 RATING = Format(".0f")
 PERCENT = Format(".2f", 100, "%")
 POINTS = Format("+z.2f", 100, "points", "points")
@@ -148,6 +150,7 @@ _ALL = (
     _number("win_share", PERCENT, "win share", "Share of games won; a shared first place is split."),
     _count("place", "place", "Place at the end of a game; 1 is the best."),
     _number("place_share", PERCENT, "share", "Share of games in which the bot took that place; k players who tie share the k places that they take up, 1/k of each."),
+    _number("mean_points", PLACE_POINTS, "points", "Mean points per game; players who tie share the points of the places that they take up. Only with `points`."),
     _number("mean_score", NUMBER, "score", "Mean score per game: worms on tiles, bratworms, apple."),
     _number("mean_rank", RANK, "rank", "Mean rank per game."),
     _number("rating", RATING, "rating", "Plackett–Luce rating from all finishing orders on an Elo scale; the mean of the field is 1500; infinite if no result contradicts it."),
@@ -210,6 +213,11 @@ class Frame:
             known.label,
             self.notes.get(name, known.description),
         )
+
+    def without(self, *left_out: str) -> Frame:
+        """The table without some of its columns."""
+        kept = (name for name in self.names.split() if name.removesuffix("±") not in left_out)
+        return replace(self, names=" ".join(kept))
 
     @property
     def schema(self) -> dict[str, pl.DataType | type[pl.DataType]]:

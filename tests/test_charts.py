@@ -97,6 +97,21 @@ def test_win_shares_are_in_per_cent_with_an_even_share():
     assert points[1]["label"].count("\n") == 2
 
 
+def test_points_have_their_own_scale_with_an_even_share():
+    ranked = standings(["eager", LONG]).with_columns(
+        mean_points=pl.Series([4.25, 3.5]),
+        mean_points_low=pl.Series([4.0, 3.0]),
+        mean_points_high=pl.Series([4.5, 4.0]),
+    )
+    points = shown(charts.mean_points(ranked, 4.0))
+    assert [(point["low"], point["value"], point["high"]) for point in points] == [
+        (4.0, 4.25, 4.5),
+        (3.0, 3.5, 4.0),
+    ]
+    assert {point["at"] for point in points} == {4.0}
+    assert points[0]["said"] == "eager: 4.250 (95 %: 4.000 to 4.500), 1,000 games"
+
+
 def test_places_are_stacked_in_the_order_of_the_standings():
     rows = [
         {"bot": bot, "place": place, "games": 100, **interval("place_share", share)}

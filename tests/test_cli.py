@@ -194,6 +194,8 @@ def test_watch(run, name, arguments):
 RUNS = {
     "tournament": "tournament eager random threshold:target=23..24 --games 600 --seed 2",
     "tournament-together": "tournament eager cautious thief --rules extrawurm --together --games 300",
+    "tournament-points": "tournament eager cautious thief random --rules french --players 3 --games 300 "
+    "--points 5,2 --precision 1%",
     "tournament-sprt": "tournament eager random --sprt 0,10%",
     "compare": "compare classic french --bots cautious,eager --players 2-3 --games 600",
     "balance": "balance --players 2,3 --games 600 --bots eager,cautious --sensitivity "
@@ -573,6 +575,10 @@ MISTAKES = {
     "tournament eager random --workers 0": "Workers are a whole number from 1 on, not 0.",
     "tournament eager random --seed -1": "The seed must be a whole number",
     "tournament eager random --precision 5": "A precision must be above 0 and below 1, e.g. 0.2% or 0.002",
+    "tournament eager random --points 7,5,3,1": "4 numbers of points are too many for games of 2",
+    "tournament eager random --points 1,2": "place 2 would get 2 and place 1 1.",
+    "tournament eager random --points 1,1": "The first place must get more points than the last, not 1 and 1.",
+    "tournament eager random --points win": 'Write points as numbers, the first place first, e.g. 7,5,3,1, not "win".',
     "tournament eager random --sprt 1%,0": "the lower one first",
     "tournament eager random thief --sprt 0,1%": "between two bots in games of two, not between 3",
     "tournament eager random --sprt 0,1% --precision 1%": "by --sprt or by --precision, not by both",

@@ -1,25 +1,31 @@
-"""Places of a tournament: ties, sums, and intervals over blocks."""
+"""Places of a tournament and points for them: ties, intervals over blocks, and what the points decide."""
 
 from __future__ import annotations
 
 from functools import partial
+from math import inf
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 import pickosim
 from pickosim import Results
+from pickosim.amounts import parse_points, points_by_place
 from pickosim.engine.tally import PARTS
+from pickosim.errors import PickosimError
 from pickosim.reports.figures import figures_of
 from pickosim.reports.tournament_text import tournament_text
-from pickosim.studies.tournament_results import tournament_frames
+from pickosim.runs.folder import RunFolder
+from pickosim.studies.tournament_results import FRAMES, tournament_frames
 from pickosim.studies.tournament_sums import GROUPS, _empty_game_sums, add_games
 
 tournament = partial(pickosim.tournament, workers=1)
 """In this process, unless a test says otherwise."""
 
+POINTS = (7.0, 5.0, 3.0, 1.0)
 BOTS = ["eager", "cautious", "random", "gambler", "late-worms"]
 
 
@@ -60,7 +66,7 @@ BLOCKS = {
 """By bot, block and place: how often it took it in the three games of the block."""
 
 
-def frames_by_hand() -> dict[str, pl.DataFrame]:
+def frames_by_hand(points: tuple[float, ...] | None = None) -> dict[str, pl.DataFrame]:
     sums = _empty_game_sums(3, 1)
     add_games(RANKS, np.zeros(RANKS.shape, np.uint16), sums)
     part = {
@@ -69,7 +75,7 @@ def frames_by_hand() -> dict[str, pl.DataFrame]:
         "choices": np.zeros((GROUPS, 8, 3), np.int64),
         "turns": np.array([0, 6]),
     }
-    return tournament_frames("abc", [("a", "b", "c")], [part], ())
+    return tournament_frames("abc", [("a", "b", "c")], [part], (), points)
 
 
 def test_the_sums_are_those_of_a_count_by_hand():
@@ -98,6 +104,23 @@ def test_who_ties_shares_the_places_that_the_tied_take_up():
         assert row["place_share_high"] == pytest.approx(min(1, row["place_share"] + half), abs=1e-6)
 
 
+def test_who_ties_shares_the_points_of_these_places():
+    standings = frames_by_hand((7, 5, 0))["standings"]
+    # In the order of RANKS: a shared first place is 6 points each, a shared second 2.5, a tie of all 4.
+    assert by_bot(standings, "mean_points") == pytest.approx(
+        {
+            "a": (6 + 7 + 2.5 + 4 + 4 + 0) / 6,
+            "b": (6 + 5 + 7 + 4 + 4 + 5) / 6,
+            "c": (0 + 0 + 2.5 + 4 + 4 + 7) / 6,
+        }
+    )
+    assert standings["bot"].to_list() == ["b", "a", "c"]
+    b = standings.row(0, named=True)
+    half = 1.959964 * abs((6 + 7 + 4) / 3 - (5 + 4 + 5) / 3) / 2
+    assert b["mean_points_high"] - b["mean_points"] == pytest.approx(half, rel=1e-6)
+    assert b["mean_points"] - b["mean_points_low"] == pytest.approx(half, rel=1e-6)
+
+
 # --------------------------------------------------------------------------- against the saved games
 
 
@@ -105,7 +128,7 @@ def test_who_ties_shares_the_places_that_the_tied_take_up():
 def saved(tmp_path_factory) -> Results:
     """Games of four in which ties are frequent, with all of them saved."""
     folder = tmp_path_factory.mktemp("places") / "run"
-    options = {"seed": 4, "save_games": True, "out": folder}
+    options = {"seed": 4, "save_games": True, "out": folder, "points": "7,5,3,1"}
     return tournament(BOTS, "french", 4, 400, **options)
 
 
@@ -150,6 +173,26 @@ def test_places_and_their_intervals_are_those_of_the_saved_games(saved):
         assert row["place_share_high"] == pytest.approx(min(1, mean + half), rel=1e-6)
 
 
+def test_points_and_their_intervals_are_those_of_the_saved_games(saved):
+    worth = pl.DataFrame({"place": [1, 2, 3, 4], "worth": POINTS})
+    has = places_of_games(saved).join(worth, on="place")
+    games = has.group_by("matchup", "game", "rotation", "bot").agg(
+        points=(pl.col("has") * pl.col("worth")).sum()
+    )
+    assert games["points"].n_unique() > 4, "ties are frequent"
+    blocks = games.group_by("matchup", "game", "bot").agg(pl.col("points").mean())
+    expected = stratified(blocks, "points", "bot")
+    for row in saved.standings.iter_rows(named=True):
+        mean, half = expected[(row["bot"],)]
+        assert row["mean_points"] == pytest.approx(mean)
+        assert row["mean_points_high"] - row["mean_points"] == pytest.approx(half, rel=1e-6)
+        assert row["mean_points"] - row["mean_points_low"] == pytest.approx(half, rel=1e-6)
+    by_matchup = blocks.group_by("matchup", "bot").agg(pl.col("points").mean())
+    for matchup, bot, points in by_matchup.iter_rows():
+        rows = saved.matchups.filter((pl.col("matchup") == matchup) & (pl.col("bot") == bot))
+        assert rows["mean_points"].to_list() == pytest.approx([points])
+
+
 # ---------------------------------------------------------------------------- what must hold of them
 
 
@@ -168,6 +211,179 @@ def test_shares_of_places_add_up_and_the_first_is_the_win_share(players):
     )
     ranks = by_bot(result.standings, "mean_rank")
     assert all(place >= ranks[bot] - 1e-12 for bot, place in mean_rank.iter_rows())
+
+
+def test_mean_points_are_the_points_of_the_places_by_their_shares(saved):
+    expected = saved.places.group_by("bot").agg(
+        points=(pl.col("place_share") * pl.col("place").replace_strict([1, 2, 3, 4], POINTS)).sum()
+    )
+    assert by_bot(saved.standings, "mean_points") == pytest.approx(by_bot(expected, "points"))
+    assert saved.standings["mean_points"].is_sorted(descending=True)
+    assert saved.standings["mean_points"].sum() == pytest.approx(5 * 4), "16 points in every game"
+
+
+POINT_COLUMNS = [f"mean_points{end}" for end in ("", "_low", "_high")]
+
+
+@pytest.mark.parametrize("precision", [None, "1.5%"])
+def test_a_point_for_the_first_place_alone_is_the_win_share(precision):
+    play = partial(tournament, BOTS[:4], "french", 4, 10_000, seed=3, precision=precision)
+    wins, points = play(), play(points="1,0,0,0")
+    assert wins.games == points.games
+    for end in ("", "_low", "_high"):
+        given = points.standings[f"mean_points{end}"]
+        assert given.to_list() == points.standings[f"win_share{end}"].to_list()
+    for name, frame in wins.frames.items():
+        of_points = points.frames[name].drop(POINT_COLUMNS, strict=False)
+        assert_frame_equal(of_points, frame, check_exact=True)
+    assert_frame_equal(play(points="1").standings, points.standings, check_exact=True)
+
+
+def test_other_units_change_neither_order_nor_interval(saved):
+    other = tournament(BOTS, "french", 4, 400, seed=4, points=[0, -1, -2, -3])
+    assert other.standings["bot"].to_list() == saved.standings["bot"].to_list()
+    for column in POINT_COLUMNS:
+        doubled = (2 * other.standings[column] + 7).to_list()
+        assert doubled == pytest.approx(saved.standings[column].to_list())
+
+
+def test_points_order_the_standings_where_wins_do_not():
+    """`gambler` wins more games, `cautious` comes last less often."""
+    bots = ["cautious", "gambler", "late-worms", "late-worms"]
+    play = partial(tournament, bots, together=True, games=4_000, seed=1)
+    wins, points = play(), play(points="1,1,1,0")
+    assert wins.standings["bot"].head(2).to_list() == ["gambler", "cautious"]
+    assert wins.headline.startswith("`gambler` wins 32.42 % (95 %: ")
+    assert points.standings["bot"].head(2).to_list() == ["cautious", "gambler"]
+    assert points.headline.startswith("`cautious` averages 0.828 points (95 %: 0.8")
+    assert ") in its 4,000 games, `gambler` 0.806 points (95 %: 0." in points.headline
+    assert (
+        points.manifest["title"] == "One matchup, 4 players, rules classic, seed 1, points 1,1,1,0"
+    )
+
+
+def test_a_bot_that_always_wins_has_the_bound_of_a_share(tmp_path):
+    """All blocks equal show no variance, which does not prove that there is none."""
+    result = tournament(["expected", "random"], games=8, seed=0, points="3,1")
+    row = result.standings.row(0, named=True)
+    assert (row["win_share"], row["mean_points"], row["mean_points_high"]) == (1.0, 3.0, 3.0)
+    assert row["mean_points_low"] == pytest.approx(1 + 2 * row["win_share_low"]) != 3.0
+
+
+# ---------------------------------------------------------------------------- played in other ways
+
+
+def assert_same(a: Results, b: Results) -> None:
+    """Equal to the last bit."""
+    assert a.manifest["result"] == b.manifest["result"]
+    for name in FRAMES:
+        assert_frame_equal(a.frames[name], b.frames[name], check_exact=True)
+
+
+@pytest.mark.parametrize("ways", [{"chunk": 7}, {"workers": 2, "chunk": 30}])
+def test_chunks_and_workers_change_nothing(saved, ways):
+    assert_same(tournament(BOTS, "french", 4, 400, seed=4, points="7,5,3,1", **ways), saved)
+
+
+def test_an_interrupted_run_resumes_with_its_points(saved, tmp_path):
+    chunks = []
+
+    def interrupt(games, status):
+        chunks.append(status())
+        if len(chunks) == 3:
+            raise KeyboardInterrupt
+
+    options = {"seed": 4, "points": "7,5,3,1", "chunk": 30, "out": tmp_path / "run"}
+    with pytest.raises(PickosimError, match="Interrupted"):
+        tournament(BOTS, "french", 4, 400, progress=pickosim.Progress(played=interrupt), **options)
+    assert chunks[-1].startswith("leader ") and chunks[-1].endswith(" points")
+    assert RunFolder(tmp_path / "run").manifest()["status"] != "finished"
+    assert_same(pickosim.resume(tmp_path / "run", workers=1), saved)
+
+
+def test_other_points_are_another_run(saved):
+    other = tournament(BOTS, "french", 4, 400, seed=4, points="7,5,3")
+    assert other.manifest["plan"]["points"] == [7, 5, 3, 0]
+    assert other.manifest["run"] != saved.manifest["run"]
+
+
+def test_who_is_entered_first_changes_nothing():
+    """A matchup seats the same bots behind each other in all rotations, whichever is named first."""
+    bots = ["eager", "random", "cautious"]
+    play = partial(tournament, rules="french", together=True, games=300, seed=1, points="3,1")
+    one, other = play(bots), play([*bots[1:], bots[0]])
+    for name in ("places", "standings"):
+        a, b = (run.frames[name].drop("^rating.*$").sort("bot") for run in (one, other))
+        assert_frame_equal(a, b, check_exact=True)
+
+
+def test_a_file_says_points_as_a_list_or_as_text(tmp_path):
+    play = 'study = "tournament"\nbots = ["eager", "random", "thief"]\nplayers = 3\ngames = 60\n'
+    found = []
+    for number, points in enumerate(('"3,1"', "[3, 1, 0]", "[3.0, 1]")):
+        path = tmp_path / f"{number}.toml"
+        path.write_text(f'question = "Who?"\n{play}points = {points}\n', encoding="utf-8")
+        found.append(pickosim.experiment(path, workers=1).standings)
+    for standings in found[1:]:
+        assert_frame_equal(standings, found[0], check_exact=True)
+
+
+# ------------------------------------------------------------------------------------ when to stop
+
+
+def test_a_precision_is_one_of_points():
+    result = tournament(
+        ["eager", "random", "thief"], "french", 3, "1M", precision="1%", points="7,3"
+    )
+    half = (result.standings["mean_points_high"] - result.standings["mean_points_low"]).max() / 2
+    assert 0.01 * 7 / 2 < half <= 0.01 * 7
+    assert result.manifest["result"]["widest_half"] == pytest.approx(half / 7)
+    assert result.remarks[0] == (
+        f"The widest 95 % interval of mean points is ± {half:.4f}; ± 0.07 were asked for (1 % of the 7 points "
+        "between first and last place)."
+    )
+
+
+def test_the_sequential_test_stays_with_wins():
+    play = partial(tournament, ["eager", "random"], sprt="0,10%", seed=1)
+    wins, points = play(), play(points="3,1")
+    assert points.manifest["result"]["sprt"] == wins.manifest["result"]["sprt"]
+
+
+# ---------------------------------------------------------------------------------- how they are given
+
+
+def test_points_are_numbers_that_do_not_rise():
+    assert parse_points("7,5,3,1") == parse_points([7, 5, 3, 1]) == POINTS
+    assert parse_points(" 1.5, 0 ,-2") == (1.5, 0.0, -2.0)
+    assert points_by_place("7,5", 4) == (7.0, 5.0, 0.0, 0.0)
+    for wrong in ("", "7;5", "7,,5", "first", "nan,0", "inf,0", [inf, 1.0], [1.0, -inf], "1e10,0"):
+        with pytest.raises(
+            PickosimError, match=r"^Write points as numbers, .* e\.g\. 7,5,3,1, not"
+        ):
+            parse_points(wrong)
+    with pytest.raises(PickosimError, match="place 3 would get 4 and place 2 3"):
+        parse_points("5,3,4")
+
+
+@pytest.mark.parametrize(
+    ("points", "said"),
+    [
+        ("7,5,3,1", "4 numbers of points are too many for games of 3: one per place at most."),
+        (
+            "5,-1",
+            "No place gets more points than a better one, but place 3 would get 0 and place 2 -1.",
+        ),
+        ("2,2,2", "The first place must get more points than the last, not 2 and 2."),
+        ("0", "The first place must get more points than the last, not 0 and 0."),
+        ((), "The first place must get more points than the last, not 0 and 0."),
+        (7, r"points cannot be 7; e\.g\. points = '7,5,3,1'"),
+        (["7", "5"], r"points cannot be \['7', '5'\]; e\.g\. points = '7,5,3,1'"),
+    ],
+)
+def test_points_that_do_not_fit_are_refused(points, said):
+    with pytest.raises(PickosimError, match=said):
+        tournament(["eager", "random", "thief"], players=3, games=30, points=points)
 
 
 # ------------------------------------------------------------------------------------- as they are shown
@@ -196,6 +412,7 @@ def test_places_are_shown_where_more_than_two_play(saved):
 def test_a_run_without_places_is_shown_without_them(saved):
     """As an earlier pickosim left it."""
     frames = {name: frame for name, frame in saved.frames.items() if name != "places"}
-    results = Results(frames, saved.manifest, Path())
+    plan = {name: value for name, value in saved.manifest["plan"].items() if name != "points"}
+    results = Results(frames, {**saved.manifest, "plan": plan}, Path())
     assert not any(title.startswith("Places") for title in shown_titles(results))
     assert [figure.name for figure in figures_of(results)][:2] == ["standings", "cross-table"]

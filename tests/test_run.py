@@ -480,9 +480,11 @@ def test_a_gauntlet_and_one_matchup_of_all():
 
 def test_tables_are_as_documented():
     result = tournament(["eager", "random"], "extrawurm", games=40)
-    assert list(result.frames) == list(FRAMES)
+    with_points = tournament(["eager", "random"], "extrawurm", games=40, points="3,1")
+    assert list(result.frames) == list(with_points.frames) == list(FRAMES)
     for name, frame in FRAMES.items():
-        assert result.frames[name].schema == pl.Schema(frame.schema)
+        assert result.frames[name].schema == pl.Schema(frame.without("mean_points").schema)
+        assert with_points.frames[name].schema == pl.Schema(frame.schema)
     assert result.specialists["specialist"].n_unique() == len(
         pickosim.load_rules("extrawurm").specialists
     )

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from pickosim.columns import percent
+from pickosim.columns import PLACE_POINTS, percent
 from pickosim.errors import PickosimError
 from pickosim.reports.cells import difference_label
 from pickosim.runs.folder import records
@@ -374,6 +374,17 @@ def lines(points: Sequence[Point], title: str) -> Drawing:
 
 
 # ------------------------------------------------------------------------------------- a tournament
+
+
+def mean_points(standings: pl.DataFrame, even: float) -> Drawing:
+    """The points of every bot; the dashed line is an even share."""
+    return dots(
+        [
+            _point(row, "mean_points", PLACE_POINTS.text, row["bot"]) | {"at": even}
+            for row in records(standings.head(MOST_ROWS))
+        ],
+        "points per game",
+    )
 
 
 def places(places: pl.DataFrame, standings: pl.DataFrame) -> Drawing:

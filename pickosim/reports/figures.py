@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
@@ -86,14 +86,18 @@ def table(results: Results, name: str) -> pl.DataFrame:
 def _tournament(results: Results) -> Iterator[Figure]:
     standings, pairs = results.standings, results.pairs
     players = len(results.manifest["plan"]["matchups"][0])
+    points = results.manifest["plan"].get("points")
     yield Figure(
         "standings",
         "Standings",
-        f"Win shares with 95 % intervals; a shared first place is split. Dashed: an even share with "
-        f"{players} players.{_only(standings)}",
+        f"{_standings_note(points, players)}{_only(standings)}",
         standings,
         tournament_results.FRAMES["standings"],
-        lambda: charts.win_shares(standings, players),
+        lambda: (
+            charts.mean_points(standings, sum(points) / players)
+            if points
+            else charts.win_shares(standings, players)
+        ),
         is_open=True,
     )
     if players > 2:  # of two places, the first is the win share
@@ -167,6 +171,18 @@ def _tournament(results: Results) -> Iterator[Figure]:
         "What every bot came to in every matchup, against the same rivals.",
         results.matchups,
         tournament_results.FRAMES["matchups"],
+    )
+
+
+def _standings_note(points: Sequence[float] | None, players: int) -> str:
+    """What orders the standings."""
+    even = f"Dashed: an even share with {players} players."
+    if points is None:
+        return f"Win shares with 95 % intervals; a shared first place is split. {even}"
+    given = tournament_results.points_text(tuple(points))
+    return (
+        f"Mean points per game with 95 % intervals: {given} by place; players who tie share the points of "
+        f"the places that they take up. {even}"
     )
 
 

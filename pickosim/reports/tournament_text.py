@@ -10,7 +10,7 @@ from rich.text import Text
 
 from pickosim.reports.cells import shown_columns
 from pickosim.reports.layout import grid
-from pickosim.studies.tournament_results import ALL_BOTS, FRAMES
+from pickosim.studies.tournament_results import ALL_BOTS, FRAMES, deciding_column
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -23,8 +23,7 @@ MOST_COLUMNS = 12
 
 def tournament_text(results: Results) -> Iterator[RenderableType]:
     """The tables of a tournament, and its remarks."""
-    standings = results.standings.drop("mean_score_low", "mean_score_high")
-    yield _grid(results.manifest["title"], standings, "standings")
+    yield _grid(results.manifest["title"], _compact(results.standings), "standings")
     yield Text()
     if "places" in results.frames and len(results.manifest["plan"]["matchups"][0]) > 2:
         yield _places(results.standings["bot"].to_list(), results.places)
@@ -41,6 +40,14 @@ def tournament_text(results: Results) -> Iterator[RenderableType]:
     for remark in results.remarks:
         yield Text()
         yield Text(remark)
+
+
+def _compact(standings: pl.DataFrame) -> pl.DataFrame:
+    """Standings without intervals that lines have no room for: of all rates but the one that decides."""
+    rates = ("mean_points", "win_share", "mean_score")
+    decides = deciding_column(standings.columns)
+    ends = [f"{rate}_{end}" for rate in rates for end in ("low", "high") if rate != decides]
+    return standings.drop(ends, strict=False)
 
 
 def _places(order: Sequence[str], places: pl.DataFrame) -> RenderableType:

@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 
 from pydantic.dataclasses import dataclass
 
-from pickosim.amounts import parse_count, parse_share
+from pickosim.amounts import parse_count, parse_share, points_by_place
 from pickosim.bots.entrants import Entrant, make_entrants
 from pickosim.bots.loading import built_in_bots
 from pickosim.errors import PickosimError
 from pickosim.games.match import make_match
 from pickosim.runs.sums import Sums
-from pickosim.stats.moments import share_interval, stratified_mean
+from pickosim.stats.moments import Moments, share_interval, stratified_mean
 from pickosim.stats.sprt import Sprt
 from pickosim.stats.sprt import parse as parse_sprt
 from pickosim.studies.arms import Chunk, chunk_size, chunks_of
@@ -39,7 +39,11 @@ from pickosim.studies.tournament_options import DEFAULT_CAP, DEFAULT_GAMES, Tour
 from pickosim.studies.tournament_results import (
     FRAMES,
     MAIN_FRAME,
+    Points,
     headline,
+    in_points,
+    point_moments,
+    points_text,
     ratings_of,
     tournament_frames,
     win_moments,
@@ -83,6 +87,7 @@ def plan(options: TournamentOptions) -> Tournament:
         games=games,
         seed=options.seed,
         focus=options.focus,
+        points=None if options.points is None else points_by_place(options.points, players),
         precision=None
         if options.precision is None
         else parse_share(options.precision, "A precision"),
@@ -129,6 +134,8 @@ class Tournament(StudyBase):
     games: int
     seed: int
     focus: str | None
+    points: Points | None
+    """By place, if they order the standings; otherwise win shares do."""
     precision: float | None
     sprt: Sprt | None
     save_games: bool
@@ -159,7 +166,8 @@ class Tournament(StudyBase):
             if len(self.matchups) == 1
             else "Round robin"
         )
-        return f"{form}, {self.players} players, rules {self.rules.name}, seed {self.seed}"
+        said = f"{form}, {self.players} players, rules {self.rules.name}, seed {self.seed}"
+        return said if self.points is None else f"{said}, points {points_text(self.points)}"
 
     @cached_property
     def looks(self) -> list[int]:
@@ -196,10 +204,21 @@ class Tournament(StudyBase):
         return self.precision is not None and self._widest(sums) <= self.precision
 
     def _widest(self, sums: Sequence[Sums]) -> float:
-        """Half the width of the widest interval of a win share in the standings."""
-        moments = win_moments(self.bots, self.matchups, sums)
+        """Half the width of the widest interval of a win share in the standings.
+
+        With points, that of a mean of points, as a share of those between the first place and the last.
+        """
+        moments = self._moments(self.matchups, sums)
         intervals = [share_interval(groups) for groups in moments.values()]
         return max(high - low for low, high in intervals) / 2
+
+    def _moments(
+        self, matchups: Sequence[Matchup], sums: Sequence[Sums]
+    ) -> dict[str, list[Moments]]:
+        """Of every bot, the moments of what orders the standings, as a share."""
+        if self.points is None:
+            return win_moments(self.bots, matchups, sums)
+        return point_moments(self.bots, matchups, sums, self.points)
 
     def _verdict(self, sums: Sequence[Sums]) -> str | None:
         assert self.sprt is not None
@@ -210,17 +229,19 @@ class Tournament(StudyBase):
 
     def frames(self, sums: Sequence[Sums]) -> Frames:
         """All result tables."""
-        return tournament_frames(self.bots, self.matchups, sums, self.rules.specialists)
+        return tournament_frames(
+            self.bots, self.matchups, sums, self.rules.specialists, self.points
+        )
 
     def status(self, sums: Sequence[Sums]) -> str:
         """Who leads, among those who have played."""
         played = [k for k, part in enumerate(sums) if part]
-        moments = win_moments(
-            self.bots, [self.matchups[k] for k in played], [sums[k] for k in played]
-        )
+        moments = self._moments([self.matchups[k] for k in played], [sums[k] for k in played])
         shares = {bot: stratified_mean(groups).mean for bot, groups in moments.items()}
         leader = max(shares, key=shares.__getitem__)
-        return f"leader {leader} {100 * shares[leader]:.1f} %"
+        if self.points is None:
+            return f"leader {leader} {100 * shares[leader]:.1f} %"
+        return f"leader {leader} {in_points(shares[leader], self.points):.2f} points"
 
     def summary(self, sums: Sequence[Sums], frames: Frames) -> dict[str, Any]:
         """What the tables do not say: how many games, why it stopped, what to keep in mind."""
@@ -273,6 +294,12 @@ class Tournament(StudyBase):
             if widest <= wanted
             else f", and not reached within {self.games:,} games per matchup."
         )
+        if self.points is not None:
+            span = self.points[0] - self.points[-1]
+            return (
+                f"The widest 95 % interval of mean points is ± {span * widest:.4f}; ± {span * wanted:g} were "
+                f"asked for ({100 * wanted:g} % of the {span:g} points between first and last place){end}"
+            )
         return (
             f"The widest 95 % interval of a win share is ± {100 * widest:.3f} points; ± {100 * wanted:g} "
             f"were asked for{end}"

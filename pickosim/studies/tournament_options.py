@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from typing import Annotated, ClassVar
 
 from pydantic.dataclasses import dataclass
 
-from pickosim.amounts import parse_count
+from pickosim.amounts import parse_count, parse_points
 from pickosim.stats.sprt import parse as parse_sprt
 from pickosim.studies.options import (
     BY_NAME,
@@ -82,11 +83,23 @@ class TournamentOptions(StudyOptions):
         int,
         Option("Matchups at most; of more, a sample drawn with the seed.", 100, metavar="NUMBER"),
     ] = MAX_MATCHUPS
+    points: Annotated[
+        str | Sequence[float] | None,
+        Option(
+            "Points for the first place, the second and so on; places left out get 0. The standings are then "
+            "ordered by mean points instead of win shares; players who tie share the points of their places. "
+            "Ratings, pairs and --sprt do not depend on it.",
+            "7,5,3,1",
+            metavar="NUMBERS",
+            check=parse_points,
+        ),
+    ] = None
     precision: Annotated[
         str | float | None,
         Option(
             "Play until every win share in the standings is known to within ± this: half the width of its "
-            "95 % interval.",
+            "95 % interval. With --points, it is every mean of points, to within ± this share of the points "
+            "between first and last place.",
             "0.2%",
             metavar="HALF",
             check=check_share,

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from itertools import permutations
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from pickosim.columns import Frame, Row, frames_by_name, percent
+from pickosim.columns import PLACE_POINTS, Frame, Row, frames_by_name, percent
 from pickosim.engine.tally import PARTS
 from pickosim.rules import SPECIALISTS
 from pickosim.runs.sums import Sums
-from pickosim.stats.moments import Moments, mean_rate, share_rate, share_superiority
+from pickosim.stats.moments import (
+    Moments,
+    Rate,
+    mean_rate,
+    share_interval,
+    share_rate,
+    share_superiority,
+    stratified_mean,
+)
 from pickosim.stats.ratings import Ratings, rate
 from pickosim.studies.holders import COLUMNS as HOLDER_COLUMNS
 from pickosim.studies.holders import holder_row
@@ -28,13 +36,13 @@ ALL_BOTS = "(all)"
 FRAMES = frames_by_name(
     Frame(
         "standings",
-        "One row per bot, the best win share first.",
-        "bot games win_share± mean_score± mean_rank rating rating_error rating_field",
+        "One row per bot, the best win share first; with `points`, the most points first.",
+        "bot games mean_points± win_share± mean_score± mean_rank rating rating_error rating_field",
     ),
     Frame(
         "matchups",
         "One row per matchup and bot.",
-        "matchup bots bot games win_share± mean_score± mean_rank",
+        "matchup bots bot games mean_points± win_share± mean_score± mean_rank",
     ),
     Frame(
         "places",
@@ -73,6 +81,9 @@ FRAMES = frames_by_name(
 
 MAIN_FRAME = "standings"
 
+Points = tuple[float, ...]
+"""What each place is given, the first place first."""
+
 Entry = tuple[Sums, int]
 """A bot in a matchup: the matchup's sums, and its number there."""
 
@@ -82,12 +93,13 @@ def tournament_frames(
     matchups: Sequence[Matchup],
     sums: Sequence[Sums],
     specialists: Collection[str],
+    points: Points | None = None,
 ) -> dict[str, pl.DataFrame]:
     """All tables; `specialists` are those of the rules."""
     entries = entries_of(bots, matchups, sums)
     rows: dict[str, list[Row]] = {
-        "standings": _standings(bots, matchups, sums),
-        "matchups": list(_matchups(matchups, sums)),
+        "standings": _standings(bots, matchups, sums, points),
+        "matchups": list(_matchups(matchups, sums, points)),
         "places": list(_places(entries)),
         "pairs": list(_pairs(bots, matchups, sums)),
         "seats": list(_seats(entries, sums)),
@@ -106,7 +118,8 @@ def tournament_frames(
             if games
         ],
     }
-    return {name: frame.build(rows[name]) for name, frame in FRAMES.items()}
+    left_out = ("mean_points",) if points is None else ()
+    return {name: frame.without(*left_out).build(rows[name]) for name, frame in FRAMES.items()}
 
 
 def entries_of(
@@ -126,6 +139,26 @@ def win_moments(
     """Of every bot, the moments of its win share in a block, matchup by matchup."""
     entries = entries_of(bots, matchups, sums)
     return {bot: [_wins(*entry) for entry in entries[bot]] for bot in bots if entries[bot]}
+
+
+def point_moments(
+    bots: Sequence[str], matchups: Sequence[Matchup], sums: Sequence[Sums], points: Points
+) -> dict[str, list[Moments]]:
+    """Of every bot, the moments of its points in a block, matchup by matchup; see `_points`."""
+    entries = entries_of(bots, matchups, sums)
+    return {
+        bot: [_points(*entry, points) for entry in entries[bot]] for bot in bots if entries[bot]
+    }
+
+
+def in_points(share: float, points: Points) -> float:
+    """Points per game, from the share of the way from the last place's points to the first's."""
+    return points[-1] + (points[0] - points[-1]) * share
+
+
+def points_text(points: Points) -> str:
+    """Points by place, as they are written: 7,5,3,1."""
+    return ",".join(f"{given:g}" for given in points)
 
 
 def ratings_of(bots: Sequence[str], matchups: Sequence[Matchup], sums: Sequence[Sums]) -> Ratings:
@@ -151,6 +184,22 @@ def _place(part: Sums, bot: int, place: int) -> Moments:
     return _moments(part, part["places"][bot, place], squares, unit)
 
 
+def _points(part: Sums, bot: int, points: Points) -> Moments:
+    """Moments of a bot's mean points in a block, as a share of the way from the last place's to the first's.
+
+    So they lie between 0 and 1, and have the interval of a share: with 1 for the first place and 0 for
+    all others, that of the win share.
+    """
+    worth = [(given - points[-1]) / (points[0] - points[-1]) for given in points]
+    places = list(enumerate(worth))
+    total = sum(share * float(part["places"][bot, place]) for place, share in places)
+    squares = sum(
+        share * other_share * float(part["place_products"][bot, place, other])
+        for (place, share), (other, other_share) in product(places, places)
+    )
+    return _moments(part, total, squares, PARTS * len(part["places"]))
+
+
 def _scores(part: Sums, bot: int) -> Moments:
     """Moments of a bot's mean score in a block."""
     unit = len(part["scores"])
@@ -166,25 +215,40 @@ def _games(entry: Entry) -> int:
     return int(part["blocks"]) * len(part["wins"])
 
 
-def _bot_rates(entries: Sequence[Entry]) -> Row:
+def _bot_rates(entries: Sequence[Entry], points: Points | None) -> Row:
     """What a bot came to in some matchups."""
     games = sum(map(_games, entries))
     return {
         "games": games,
+        **_mean_points(entries, points),
         **rate_columns("win_share", share_rate([_wins(*entry) for entry in entries])),
         **rate_columns("mean_score", mean_rate([_scores(*entry) for entry in entries])),
         "mean_rank": sum(int(part["ranks"][bot].sum()) for part, bot in entries) / games,
     }
 
 
-def _standings(bots: Sequence[str], matchups: Sequence[Matchup], sums: Sequence[Sums]) -> list[Row]:
-    """One row per bot that played, the best win share first."""
+def _mean_points(entries: Sequence[Entry], points: Points | None) -> Row:
+    """The mean points of a bot; nothing in a tournament without points."""
+    if points is None:
+        return {}
+    moments = [_points(*entry, points) for entry in entries]
+    ends = (stratified_mean(moments).mean, *share_interval(moments))
+    return rate_columns("mean_points", Rate(*(in_points(end, points) for end in ends)))
+
+
+def _standings(
+    bots: Sequence[str],
+    matchups: Sequence[Matchup],
+    sums: Sequence[Sums],
+    points: Points | None,
+) -> list[Row]:
+    """One row per bot that played, the best first."""
     entries = entries_of(bots, matchups, sums)
     ratings = {row["name"]: row for row in ratings_of(bots, matchups, sums).ratings.to_dicts()}
     rows = [
         {
             "bot": bot,
-            **_bot_rates(entries[bot]),
+            **_bot_rates(entries[bot], points),
             "rating": ratings[bot]["rating"],
             "rating_error": ratings[bot]["rating_error"],
             "rating_field": ratings[bot]["field"],
@@ -192,14 +256,21 @@ def _standings(bots: Sequence[str], matchups: Sequence[Matchup], sums: Sequence[
         for bot in bots
         if entries[bot]
     ]
-    return sorted(rows, key=lambda row: -row["win_share"])
+    return sorted(rows, key=lambda row: -row[deciding_column(row)])
 
 
-def _matchups(matchups: Sequence[Matchup], sums: Sequence[Sums]) -> Iterator[Row]:
+def deciding_column(columns: Collection[str]) -> str:
+    """The one of these columns by which standings are ordered."""
+    return "mean_points" if "mean_points" in columns else "win_share"
+
+
+def _matchups(
+    matchups: Sequence[Matchup], sums: Sequence[Sums], points: Points | None
+) -> Iterator[Row]:
     for matchup_number, (matchup, part) in enumerate(zip(matchups, sums, strict=True)):
         for number, bot in enumerate(matchup):
             common = {"matchup": matchup_number, "bots": " - ".join(matchup), "bot": bot}
-            yield common | _bot_rates([(part, number)])
+            yield common | _bot_rates([(part, number)], points)
 
 
 def _places(entries: dict[str, list[Entry]]) -> Iterator[Row]:
@@ -329,16 +400,20 @@ def _padded_sum(histograms: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
 def headline(frames: dict[str, pl.DataFrame], comparable: bool) -> str:
     """Who leads, and whether that is beyond chance; `comparable`: whether all bots had the same opponents."""
     first, *others = frames["standings"].head(2).to_dicts()
-    said = (
-        f"{quoted(first['bot'])} wins {_share(first, 'win_share')} of its {first['games']:,} games"
-    )
+    by = deciding_column(first)
+    bot, games = quoted(first["bot"]), f"its {first['games']:,} games"
+    if by == "win_share":
+        said, figures = f"{bot} wins {_share(first, by)} of {games}", "win shares"
+    else:
+        said, figures = f"{bot} averages {_points_text(first)} in {games}", "points"
     if not others:
         return f"{said}."
     (second,) = others
-    said += f", {quoted(second['bot'])} {_share(second, 'win_share')}."
+    its = _share(second, by) if by == "win_share" else _points_text(second)
+    said += f", {quoted(second['bot'])} {its}."
     if not comparable:
-        said += " They had different opponents, so their win shares do not say who is better."
-    elif first["win_share_low"] > second["win_share_high"]:
+        said += f" They had different opponents, so their {figures} do not say who is better."
+    elif first[f"{by}_low"] > second[f"{by}_high"]:
         said += " The lead is beyond chance: the two intervals do not touch."
     else:
         said += " The lead may be chance: the two intervals overlap."
@@ -359,3 +434,11 @@ def _share(row: Row, name: str) -> str:
     """A share with its interval."""
     low, high = 100 * row[f"{name}_low"], 100 * row[f"{name}_high"]
     return f"{percent(row[name])} (95 %: {low:.2f} to {high:.2f})"
+
+
+def _points_text(row: Row) -> str:
+    """Mean points with their interval."""
+    value, low, high = (
+        PLACE_POINTS.text(row[f"mean_points{end}"]) for end in ("", "_low", "_high")
+    )
+    return f"{value} points (95 %: {low} to {high})"
