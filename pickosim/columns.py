@@ -14,6 +14,8 @@ from typing import Any
 
 import polars as pl
 
+from pickosim.rules import USES
+
 Row = dict[str, Any]
 
 NO_VALUE = "–"
@@ -161,7 +163,7 @@ _ALL = (
     _number("score_difference", SIGNED, "score difference", "Mean difference of scores per game, paired by dice."),
     _number("gained", NUMBER, "gained", "How often the specialist was gained per game."),
     _number("turns_held", NUMBER, "turns held", "Turns per game (of all players) that began with the specialist held."),
-    _number("used", NUMBER, "used", "Uses per game. Canned worm: claims made with it; sitting hen: fails and steals absorbed; weasel: rerolls; golden die: turns with it; raven: bratworms given; apple: 0."),
+    _number("used", NUMBER, "used", f"Uses per game; {USES}."),
     _number("held_at_end", PERCENT, "held at the end", "Share of games that ended with the specialist held."),
     _count("games_held", "games held", "Games that ended with the specialist held.", pl.Int64),
     _number("win_share_held", PERCENT, "win share when held", "Win share of the holder in games that ended with the specialist held: an association, not an effect."),

@@ -11,7 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from pickosim.errors import RulesError, suggest
-from pickosim.rules import MAPPINGS, Options, RuleSet, changed_options, quoted, validated
+from pickosim.rules import (
+    MAPPINGS,
+    Options,
+    RuleSet,
+    changed_options,
+    in_a_file,
+    quoted,
+    validated,
+    values_of,
+)
 
 PRESETS = (
     "classic",
@@ -80,6 +89,11 @@ def rules_schema() -> dict[str, Any]:
         },
         **schema["properties"],
     }
+    for option in Options.model_fields:
+        values = values_of(option).items()
+        sentences = [f"{in_a_file(value)}: {meaning}" for value, meaning in values]
+        about = properties[option]
+        about["description"] = " ".join([about["description"], *sentences])
     single_entries = {}
     for option, mapping in MAPPINGS.items():
         whole = properties[option]

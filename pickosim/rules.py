@@ -37,6 +37,66 @@ WORM_POINTS = 5
 Specialist = Literal["canned-worm", "sitting-hen", "raven", "weasel", "golden-die", "apple"]
 SPECIALISTS: tuple[Specialist, ...] = get_args(Specialist)
 
+
+class Power(NamedTuple):
+    """What a specialist does."""
+
+    summary: str
+    """One sentence."""
+    details: str
+    use: str
+    """What statistics count as one use of it."""
+    options: tuple[str, ...]
+    """The options that concern it, apart from the place where it starts."""
+
+
+POWERS: dict[str, Power] = {
+    "canned-worm": Power(
+        "Counts as a worm as long as no worm is set aside: 5 points, and the worm that a claim needs.",
+        "It is not a face that is set aside. Worms may still be set aside later, and then its 5 points "
+        "are gone; and it does not count towards all six faces, which end a turn.",
+        use="claims made with it",
+        options=("second_specialist",),
+    ),
+    "sitting-hen": Power(
+        "Guards its holder's tiles: a failed turn or a thief costs the hen, not the top tile.",
+        "On a fail the hen goes back to the grill and no tile is returned; whether one is flipped is up to "
+        "hen_saves_flip. A rival who would steal the top tile takes the hen instead, and the "
+        "tile stays; with an exact-only tile on top, nobody can steal the hen. A holder without tiles "
+        "keeps the hen on a fail. Nobody can take the holder's bratworms.",
+        use="fails and steals absorbed",
+        options=("hen_saves_flip", "flip_without_return", "steal", "second_specialist"),
+    ),
+    "raven": Power(
+        "Is never held: whoever takes the tile on which it stands earns a bratworm.",
+        "The bratworm comes from the supply; when that is empty, from a rival of the player's choice "
+        "who has one and does not hold the sitting hen. Then the raven goes back to the grill.",
+        use="bratworms given",
+        options=("bratworms",),
+    ),
+    "weasel": Power(
+        "Once a turn, right after a roll, its holder may roll the same dice again.",
+        "This comes before anything is set aside. The new roll counts, even if it shows no new face.",
+        use="rerolls",
+        options=("weasel_rescues_bust", "second_specialist"),
+    ),
+    "golden-die": Power(
+        "One more die, for any turn in which its holder wants it.",
+        "The holder decides before the first roll. The die keeps its own faces until it is set aside.",
+        use="turns with it",
+        options=("golden_die_faces", "second_specialist"),
+    ),
+    "apple": Power(
+        "Worth extra worms to whoever holds it at the end of the game.",
+        "It does nothing before that.",
+        use="0",
+        options=("apple_worms", "second_specialist"),
+    ),
+}
+
+USES = "; ".join(f"{name}: {power.use}" for name, power in POWERS.items()).replace("-", " ")
+"""What statistics count as a use, of all specialists."""
+
 MOST_DICE = 12
 MOST_TILES = 32
 HIGHEST_TILE = 99
@@ -49,6 +109,13 @@ V = TypeVar("V")
 
 
 # --------------------------------------------------------------------------------- types of options
+
+
+class Means(NamedTuple):
+    """One of the few values of an option, in written form, and what it means in a sentence."""
+
+    value: str | bool
+    meaning: str
 
 
 class FrozenMap(Mapping[K, V]):
@@ -152,7 +219,8 @@ Face = Annotated[
 class Options(BaseModel):
     """Every option of the rules, each checked on its own.
 
-    The `title` of a field is what error messages say is allowed; the `description` is its meaning.
+    The `title` of a field is what error messages say is allowed, the `description` what it is about.
+    Of an option with few values, `Means` says what each of them means.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -180,38 +248,96 @@ class Options(BaseModel):
     ] = Field(
         description="Tiles that only a total of exactly their value can claim, from the grill only."
     )
-    claim: Literal["next-lower", "any-lower", "exact"] = Field(
-        description="What a total claims from the grill when the exact tile is neither there nor on "
-        'top of a rival\'s stack: the highest tile below the total ("next-lower"); or, at any time, '
-        'a tile of the player\'s choice that is not above the total ("any-lower"); or nothing, since '
-        'only the tile of exactly the total can be claimed ("exact").'
+    claim: Annotated[
+        Literal["next-lower", "any-lower", "exact"],
+        Means(
+            "next-lower",
+            "If the exact tile is neither on the grill nor on top of a rival's stack, a total claims the "
+            "highest grill tile below it.",
+        ),
+        Means(
+            "any-lower",
+            "A total claims any grill tile that is not above it, also when the exact tile is there; "
+            "the player chooses.",
+        ),
+        Means("exact", "A total claims only the tile of exactly its value."),
+    ] = Field(
+        description="Which grill tiles a total can claim besides the one of exactly its value."
     )
-    steal: Literal["may", "must", "never"] = Field(
+    steal: Annotated[
+        Literal["may", "must", "never"],
+        Means(
+            "may",
+            "A player whose total is exactly a rival's top tile may steal it, or take what the grill "
+            "offers instead.",
+        ),
+        Means(
+            "must",
+            "A player whose total is exactly a rival's top tile can claim nothing else, even if the "
+            "grill offers more.",
+        ),
+        Means(
+            "never", "Nothing is stolen, hens neither; a total claims only what the grill offers."
+        ),
+    ] = Field(
         description="Whether a player whose total is exactly a rival's top tile may, must or can never "
         "steal it."
     )
-    lost_tile: Literal["returned", "removed", "kept"] = Field(
-        description="What becomes of the top tile of a player whose turn fails: it goes back to the "
-        'grill ("returned"); it is flipped at once, and then the highest grill tile as well '
-        '("removed"); or the player does not lose it ("kept").'
-    )
-    flip_without_return: bool = Field(
+    lost_tile: Annotated[
+        Literal["returned", "removed", "kept"],
+        Means(
+            "returned",
+            "The top tile goes back to the grill, and then the highest grill tile is flipped (see "
+            "flip_returned).",
+        ),
+        Means(
+            "removed",
+            "The top tile is flipped at once, out of the game, and then the highest grill tile as well.",
+        ),
+        Means("kept", "The player keeps the top tile: a failed turn costs no tile."),
+    ] = Field(description="What becomes of the top tile of a player whose turn fails.")
+    flip_without_return: Annotated[
+        bool,
+        Means(True, "A failed turn that costs no tile flips the highest grill tile all the same."),
+        Means(False, "A failed turn that costs no tile flips nothing."),
+    ] = Field(
         description="Whether a failed turn that costs no tile flips the highest grill tile anyway."
     )
-    flip_returned: bool = Field(
+    flip_returned: Annotated[
+        bool,
+        Means(True, "The highest grill tile is flipped, even if it is the tile just returned."),
+        Means(
+            False,
+            "If the tile just returned is the highest on the grill, it stays, and nothing is flipped.",
+        ),
+    ] = Field(
         description="Whether the tile just returned is flipped when it is the highest on the grill."
     )
-    exact_only_returns: bool = Field(
-        description="Whether an exact-only tile on top of a stack is lost on a failed turn."
-    )
-    hen_saves_flip: bool = Field(
-        description="Whether a failed turn that costs only the sitting hen flips nothing; if not, it "
-        "counts as one that costs no tile."
-    )
-    tiebreak: Literal["highest-tile", "shared"] = Field(
-        description="Whether the highest tile decides between players with equally many worms, or "
-        "they share the place."
-    )
+    exact_only_returns: Annotated[
+        bool,
+        Means(True, "An exact-only tile on top of a stack is lost like any other."),
+        Means(
+            False,
+            "An exact-only tile on top of a stack stays, as do those below it: the turn costs no tile.",
+        ),
+    ] = Field(description="Whether an exact-only tile on top of a stack is lost on a failed turn.")
+    hen_saves_flip: Annotated[
+        bool,
+        Means(True, "A failed turn that costs only the sitting hen flips nothing."),
+        Means(
+            False,
+            "A failed turn that costs only the sitting hen is one that costs no tile: "
+            "flip_without_return decides.",
+        ),
+    ] = Field(description="Whether a failed turn that costs only the sitting hen flips nothing.")
+    tiebreak: Annotated[
+        Literal["highest-tile", "shared"],
+        Means(
+            "highest-tile",
+            "Of players with equally many worms, the one with the highest single tile is ahead.",
+        ),
+        Means("shared", "Players with equally many worms share the place."),
+    ] = Field(description="How places are decided between players with equally many worms.")
     bratworms: Annotated[int, _whole(0, 99)] = Field(
         description="Bratworms in the supply; setting aside enough 1s earns one."
     )
@@ -221,13 +347,19 @@ class Options(BaseModel):
     specialists: Annotated[Mapping[Specialist, Tile | Seat], AfterValidator(_in_order)] = Field(
         description="The specialists in the game: the tile or the seat at which each one starts."
     )
-    second_specialist: Literal["choose", "keep-new", "keep-old"] = Field(
-        description="Whether a player who gets a second specialist chooses which one to keep, or "
-        "always keeps the new one, or always the old one."
+    second_specialist: Annotated[
+        Literal["choose", "keep-new", "keep-old"],
+        Means("choose", "A player who gets a second specialist chooses which one to keep."),
+        Means("keep-new", "A player who gets a second specialist keeps the new one."),
+        Means("keep-old", "A player who gets a second specialist keeps the old one."),
+    ] = Field(
+        description="Which of two specialists a player keeps; the other goes back to the grill."
     )
-    weasel_rescues_bust: bool = Field(
-        description="Whether the weasel may also reroll a roll that shows no new face."
-    )
+    weasel_rescues_bust: Annotated[
+        bool,
+        Means(True, "The weasel may also reroll a roll that shows no new face."),
+        Means(False, "A roll that shows no new face ends the turn, weasel or not."),
+    ] = Field(description="Whether the weasel may also reroll a roll that shows no new face.")
     golden_die_faces: Annotated[
         tuple[Face, ...],
         Field(
@@ -243,6 +375,25 @@ class Options(BaseModel):
     turn_limit: Annotated[int, _whole(1, 60_000)] = Field(
         description="Turns after which a game ends as it stands."
     )
+
+
+def values_of(option: str) -> dict[str, str]:
+    """Every value of an option that has few, as written for `--set`, and what it means."""
+    metadata = Options.model_fields[option].metadata
+    return {str(each.value).lower(): each.meaning for each in metadata if isinstance(each, Means)}
+
+
+def allowed(option: str) -> str:
+    """What an option can be, as error messages put it."""
+    if mapping := MAPPINGS.get(option):
+        return f"a mapping of {mapping.shape}"
+    words = [in_a_file(value) for value in values_of(option)]
+    return Options.model_fields[option].title or f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def in_a_file(value: str) -> str:
+    """One of the few values of an option as TOML and JSON write it."""
+    return value if value in ("true", "false") else quoted(value)
 
 
 class RuleSet(Options):
@@ -399,6 +550,8 @@ class MappingOption(NamedTuple):
     """Written instead of an entry to remove it."""
     shape: str
     """What the whole option maps, with an example."""
+    example: tuple[str, int]
+    """An entry."""
 
 
 MAPPINGS = {
@@ -410,6 +563,7 @@ MAPPINGS = {
         allowed_entry=f'a whole number of worms from 0 to {MOST_WORMS}, or "none"',
         absent="none",
         shape="tile values to worms, such as {21 = 1, 22 = 1}",
+        example=("36", 5),
     ),
     "specialists": MappingOption(
         noun="specialist",
@@ -419,6 +573,7 @@ MAPPINGS = {
         allowed_entry=f'a tile value, {{seat = 0}} to {{seat = {HIGHEST_SEAT}}}, or "nowhere"',
         absent="nowhere",
         shape="specialists to their places, such as {weasel = 25, apple = {seat = 0}}",
+        example=("weasel", 30),
     ),
 }
 
@@ -447,13 +602,16 @@ def _present_entries(option: str, mapping: MappingOption, value: object) -> dict
         raise RulesError(f"{option} must map {mapping.shape}, not {quoted(value)}.")
     entries = {str(key): entry for key, entry in value.items()}
     for key in entries:
-        if key not in mapping.keys:
-            # Suggest names only: a number is rarely a typo of another number.
-            hint = suggest(key, [name for name in mapping.keys if not name.isdecimal()])
-            raise RulesError(
-                f'unknown {mapping.noun} "{key}"' + (hint or f"; {mapping.allowed_keys}.")
-            )
+        check_key(mapping, key)
     return {key: entry for key, entry in entries.items() if entry != mapping.absent}
+
+
+def check_key(mapping: MappingOption, key: str) -> None:
+    """Refuse a key that a mapping does not have."""
+    if key not in mapping.keys:
+        # Suggest names only: a number is rarely a typo of another number.
+        hint = suggest(key, [name for name in mapping.keys if not name.isdecimal()])
+        raise RulesError(f'unknown {mapping.noun} "{key}"' + (hint or f"; {mapping.allowed_keys}."))
 
 
 def validated(model: type[M], options: Mapping[str, Any]) -> M:
@@ -473,13 +631,8 @@ def _explanation(error: ErrorDetails, options: Mapping[str, Any]) -> str:
     if mapping := MAPPINGS.get(option):
         key = str(error["loc"][1])
         return f"{option}.{key} must be {mapping.allowed_entry}, not {quoted(given[key])}."
-    field = Options.model_fields[option]
-    choices = ("true", "false") if field.annotation is bool else get_args(field.annotation)
-    quote = "" if field.annotation is bool else '"'
-    words = [f"{quote}{choice}{quote}" for choice in choices]
-    allowed = field.title or f"{', '.join(words[:-1])} or {words[-1]}"
-    hint = suggest(given, choices) if isinstance(given, str) and not field.title else ""
-    return f"{option} must be {allowed}, not {quoted(given)}" + (hint or ".")
+    hint = suggest(given, values_of(option)) if isinstance(given, str) else ""
+    return f"{option} must be {allowed(option)}, not {quoted(given)}" + (hint or ".")
 
 
 def _written(value: object) -> object:

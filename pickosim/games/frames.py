@@ -16,7 +16,7 @@ from pickosim.columns import COLUMNS, Frame, frames_by_name
 from pickosim.engine.table import COUNTERS
 from pickosim.engine.tally import PARTS, Tally, win_parts
 from pickosim.games.match import Match
-from pickosim.rules import SPECIALISTS
+from pickosim.rules import SPECIALISTS, USES
 
 _COUNTERS = [name for name in COUNTERS._fields if name in COLUMNS]
 """Counters that are shown: those with a column. Lead changes have none, as `play` does not follow the lead."""
@@ -37,8 +37,7 @@ PLAY_FRAMES = frames_by_name(
         {
             "gained": "How often the seat got the specialist.",
             "turns_held": "Turns of the game (of all players) that began with it at the seat.",
-            "used": "Canned worm: claims made with it; sitting hen: fails and steals absorbed; weasel: rerolls; "
-            "golden die: turns with it; raven: bratworms given; apple: 0.",
+            "used": f"Uses; {USES}.",
             "held_at_end": "Whether the seat held it at the end.",
         },
     ),
@@ -95,8 +94,7 @@ class Played:
         """One row per game, specialist in the rules, and seat.
 
         `gained`: how often the seat got it. `turns_held`: turns of the game (any player's) that began
-        with it at the seat. `used`: canned worm: claims made with it; sitting hen: fails and steals
-        absorbed; weasel: rerolls; golden die: turns with it; raven: bratworms given; apple: 0.
+        with it at the seat. `used`: uses; `pickosim.rules.USES` says what counts as one.
         """
         tally, seats = self.tally, len(self.match.specs)
         playing = [k for k, name in enumerate(SPECIALISTS) if name in self.match.rules.specialists]
