@@ -14,12 +14,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pickosim.api import benchmark, play, report, resume, watch
+    from pickosim.api import benchmark, diff_rules, play, report, resume, show_rules, watch
     from pickosim.bots.strategy import Strategy
     from pickosim.bots.table_view import BoolArray, FloatArray, IntArray
     from pickosim.bots.view import After, Turn
     from pickosim.engine.dice import POINTS
     from pickosim.errors import PickosimError
+    from pickosim.explanations import Explanation, explain_rule, explain_rules
     from pickosim.games.frames import Played
     from pickosim.rule_files import load_rules, presets
     from pickosim.rules import RULES_VERSION, SPECIALISTS, WORM, RuleSet
@@ -41,6 +42,7 @@ _HOMES = {
     "SPECIALISTS": "rules",
     "WORM": "rules",
     "BoolArray": "bots.table_view",
+    "Explanation": "explanations",
     "FloatArray": "bots.table_view",
     "IntArray": "bots.table_view",
     "PickosimError": "errors",
@@ -54,7 +56,10 @@ _HOMES = {
     "balance": "studies.balance",
     "benchmark": "api",
     "compare": "studies.compare",
+    "diff_rules": "api",
     "experiment": "studies.experiments",
+    "explain_rule": "explanations",
+    "explain_rules": "explanations",
     "load_results": "runs.results",
     "load_rules": "rule_files",
     "odds": "turn_odds.answer",
@@ -62,6 +67,7 @@ _HOMES = {
     "presets": "rule_files",
     "report": "api",
     "resume": "api",
+    "show_rules": "api",
     "tournament": "studies.tournament",
     "watch": "api",
 }
@@ -73,6 +79,7 @@ __all__ = [
     "WORM",
     "After",
     "BoolArray",
+    "Explanation",
     "FloatArray",
     "IntArray",
     "PickosimError",
@@ -86,7 +93,10 @@ __all__ = [
     "balance",
     "benchmark",
     "compare",
+    "diff_rules",
     "experiment",
+    "explain_rule",
+    "explain_rules",
     "load_results",
     "load_rules",
     "odds",
@@ -94,6 +104,7 @@ __all__ = [
     "presets",
     "report",
     "resume",
+    "show_rules",
     "tournament",
     "watch",
 ]

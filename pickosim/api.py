@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import polars as pl
@@ -11,11 +12,13 @@ from pickosim.bench import run_bench
 from pickosim.bots.entrants import check_bot_sources
 from pickosim.bots.strategy import Strategy
 from pickosim.errors import BotError, PickosimError
+from pickosim.explanations import options_in_use
 from pickosim.games.batch import play_games
 from pickosim.games.frames import Played
 from pickosim.games.match import Match, check_numbers, make_match
 from pickosim.games.trace import Event, trace_game
 from pickosim.reports.html_report import write_report
+from pickosim.rule_files import differences, load_rules
 from pickosim.rules import RuleSet
 from pickosim.runs.folder import Manifest, RunFolder
 from pickosim.runs.progress import Progress
@@ -116,6 +119,17 @@ def report(run: str | Path | Results, path: str | Path | None = None) -> Path:
     if folder is None:
         raise PickosimError("A page is made from a run folder: play with out=…, then report it.")
     return write_report(folder, None if path is None else Path(path))
+
+
+def show_rules(rules: str | Path | RuleSet, sets: Sequence[str] = ()) -> pl.DataFrame:
+    """Every option of a rule set: its value, what that means, and what is allowed."""
+    return pl.DataFrame([asdict(each) for each in options_in_use(load_rules(rules, sets))])
+
+
+def diff_rules(a: str | Path | RuleSet, b: str | Path | RuleSet) -> pl.DataFrame:
+    """What differs between two rule sets: option or entry, its value in `a`, its value in `b`."""
+    rows = differences(load_rules(a), load_rules(b))
+    return pl.DataFrame(rows, dict.fromkeys(("option", "a", "b"), pl.String), orient="row")
 
 
 def benchmark(seconds: float = 2.0) -> pl.DataFrame:

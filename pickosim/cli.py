@@ -37,7 +37,7 @@ app = typer.Typer(
     # A pipe gets plain lines; there may be no standard output at all.
     rich_markup_mode="rich" if sys.stdout is not None and sys.stdout.isatty() else None,
 )
-rules_app = typer.Typer(help="List the rule sets, show one, or compare two.")
+rules_app = typer.Typer(help="List the rule sets, show one, compare two, or explain an option.")
 app.add_typer(rules_app, name="rules")
 strategies_app = typer.Typer(help="List the bots, or show one.")
 app.add_typer(strategies_app, name="strategies")
@@ -363,7 +363,7 @@ def report(
 
 @rules_app.callback(invoke_without_command=True)
 def list_rules(context: typer.Context) -> None:
-    """List the rule sets, show one, or compare two."""
+    """List the rule sets, show one, compare two, or explain an option."""
     if context.invoked_subcommand is not None:
         return
     from pickosim.reports.layout import grid
@@ -379,17 +379,48 @@ def show_rules(
     sets: Sets = None,
     as_json: Json = False,
 ) -> None:
-    """Show every option of a rule set."""
-    from pickosim.reports.layout import breakable, grid
-    from pickosim.rule_files import option_texts
+    """Show every option of a rule set: its value, what that means, and what is allowed.
+
+    --json prints the values only.
+    """
+    from pickosim.explanations import options_in_use
+    from pickosim.reports.rules_text import OptionsTable
 
     rules = _load(name, sets)
     if as_json:
         print(json.dumps(rules.as_dict(), indent=2, ensure_ascii=False))
+    else:
+        show(OptionsTable(f"Rules {rules.name}", options_in_use(rules)))
+
+
+@rules_app.command("explain")
+def explain_rule(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME",
+            help="An option (steal), an entry of one (tiles.36) or a specialist (weasel).",
+            show_default="one line on each",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Explain an option or a specialist: meaning, allowed values, and how presets differ."""
+    from pickosim import explanations
+    from pickosim.reports.rules_text import explanation_page, explanations_tables
+
+    if name is None:
+        found = explanations.explain_rules()
+        if as_json:
+            print(json_of([asdict(each) for each in found]))
+        else:
+            show(*explanations_tables(found))
         return
-    columns = [("option", "left"), ("value", "left")]
-    rows = [(option, breakable(value)) for option, value in option_texts(rules)]
-    show(grid(f"Rules {rules.name}", columns, rows))
+    about = explanations.explain_rule(name)
+    if as_json:
+        print(json_of(asdict(about)))
+    else:
+        show(*explanation_page(about))
 
 
 @rules_app.command("diff")

@@ -18,7 +18,7 @@ import struct
 import subprocess
 import sys
 import termios
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -157,9 +157,26 @@ def test_values_in_brackets_are_shown_as_they_are(run):
 def test_a_shown_value_can_be_set(run):
     """What `rules show` prints, `--set` takes."""
     shown = run("rules", "show", "extrawurm").out
-    rows = [re.split(r"\s{2,}", line, maxsplit=1) for line in shown.splitlines()[2:]]
-    sets = [word for option, value in rows for word in ("--set", f"{option}={value}")]
+    rows = [re.split(r"\s{2,}", line) for line in shown.splitlines()[2:]]
+    sets = [word for option, value, _, _ in rows for word in ("--set", f"{option}={value}")]
     assert run("rules", "show", "classic", *sets).out == shown
+
+
+@pytest.mark.parametrize("name", ["", "steal", "tiles", "tiles.11", "weasel", "dice"])
+def test_rules_explain(run, name):
+    done = run("rules", "explain", *name.split())
+    assert (done.code, done.err) == (0, "")
+    assert_plain(done.out)
+    assert_snapshot(f"rules-explain-{name}".removesuffix("-"), done.out)
+
+
+def test_rules_explain_as_json(run):
+    steal = asdict(pickosim.explain_rule("steal"))
+    assert json.loads(run("rules", "explain", "steal", "--json").out) == json.loads(
+        json.dumps(steal)
+    )
+    names = [each["name"] for each in json.loads(run("rules", "explain", "--json").out)]
+    assert names == [each.name for each in pickosim.explain_rules()]
 
 
 def test_rules_as_json(run):
@@ -606,6 +623,10 @@ MISTAKES = {
     "rules show clasic": 'did you mean "classic"?',
     "rules show classic --set x": "write option=value",
     "rules diff classic": "Missing argument 'OTHERS'.",
+    "rules explain stael": 'no option or specialist is named "stael"; did you mean "steal"?',
+    "rules explain x": 'no option or specialist is named "x"; `pickosim rules explain` lists them all.',
+    "rules explain specialists.wesel": 'unknown specialist "wesel"; did you mean "weasel"?',
+    "rules explain tiles.100": 'unknown tile "100"; tiles have values from 1 to 99.',
     "rules dif classic short": "No such command 'dif'. Did you mean 'diff'?",
     "rules classic": "No such command 'classic'. See `pickosim rules --help`.",
     "bench --seconds 0": "Invalid value for '--seconds'",
@@ -688,13 +709,14 @@ def test_a_pipe_gets_whole_lines_whatever_the_width(run, monkeypatch):
     assert run("rules", "show", "extrawurm").out == wide
 
 
-@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("columns", [60, 80, 120])
 def test_a_terminal_gets_lines_that_fit(columns):
     shown = run_in_terminal("rules", "show", "extrawurm", columns=columns)
     assert "\x1b[1m" in shown
-    lines = ESCAPE.sub("", shown).splitlines()
+    lines = [line.rstrip() for line in ESCAPE.sub("", shown).splitlines()]
     assert all(len(line) <= columns for line in lines)
     assert "golden-die=27" in ESCAPE.sub("", shown), "broken between words only"
+    assert_snapshot(f"rules-show-extrawurm-{columns}", "\n".join(lines) + "\n")
 
 
 def test_a_story_in_a_terminal():

@@ -27,7 +27,7 @@ FOLDERS = sorted(path.parent for path in PACKAGE.glob("*/__init__.py"))
 STRATEGIES = sorted((ROOT / "strategies").glob("*.py"))
 
 LAYERS = {
-    "": "errors amounts rules rule_files columns",
+    "": "errors amounts rules rule_files explanations columns",
     "engine": "kernels records dice rulebook log table turn claim tally results",
     "bots": "table_view view strategy heuristics loading catalogue digest entrants",
     "solver": "graph law solve cache valuation",
@@ -39,7 +39,7 @@ LAYERS = {
     "holders sentences tournament_sums tournament_results tournament compare_sums compare_results compare_findings "
     "compare balance_sums balance_search balance_results balance_findings balance experiments warm",
     " ": "baseline bench",
-    "reports": "layout intervals cells story bot_text odds_text bench_text tournament_text compare_text balance_text "
+    "reports": "layout intervals cells story rules_text bot_text odds_text bench_text tournament_text compare_text balance_text "
     "result_text charts figures html_report",
     "  ": "api documents __init__ terminal cli",
 }

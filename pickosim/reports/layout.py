@@ -52,5 +52,5 @@ def grid(title: str, columns: list[tuple[str, str]], rows: Iterable[Iterable[obj
             Text(heading), justify="right" if side == "right" else "left", overflow="fold"
         )
     for row in rows:
-        table.add_row(*(Text(str(cell)) for cell in row))
+        table.add_row(*(cell if isinstance(cell, Text) else Text(str(cell)) for cell in row))
     return Group(Text(title, style="bold"), table)
