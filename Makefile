@@ -43,7 +43,7 @@ format: $(READY)
 
 # Pages and schemas that are generated from the code; a test checks that they are current.
 docs: $(READY)
-	$(BIN)/python -m pickosim.documents docs
+	$(BIN)/python -m pickosim.documents .
 
 bench: $(READY)
 	$(BIN)/pickosim bench

@@ -1,4 +1,4 @@
-"""Generated documents: pages on result tables and options, JSON Schemas for editors; `make docs` writes them."""
+"""Generated documents: pages on rules, result tables and options, JSON Schemas; `make docs` writes them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from pickosim.columns import Frame
 from pickosim.games.frames import PLAY_FRAMES, SAVED_GAMES
 from pickosim.rule_files import rules_schema
+from pickosim.rule_pages import classic_file, rules_page
 from pickosim.studies.experiments import experiment_schema
 from pickosim.studies.kinds import OPTIONS, study_kind
 from pickosim.studies.measures import MEASURES
@@ -28,21 +29,24 @@ Intervals are computed over blocks (games with the same dice, in all rotations o
 """
 
 
-def generated() -> dict[str, str]:
-    """The generated files below docs/, by name."""
+def generated(checkout: Path) -> dict[str, str]:
+    """The files of a checkout that are generated, in whole or in sections, by name."""
+    rules = (checkout / "docs/rules.md").read_text(encoding="utf-8")
     return {
-        "tables.md": "\n".join(_tables_page()),
-        "options.md": "\n".join(_options_page()),
-        "schemas/experiment.json": _json(experiment_schema()),
-        "schemas/rules.json": _json(rules_schema()),
+        "docs/rules.md": rules_page(rules),
+        "docs/tables.md": "\n".join(_tables_page()),
+        "docs/options.md": "\n".join(_options_page()),
+        "docs/schemas/experiment.json": _json(experiment_schema()),
+        "docs/schemas/rules.json": _json(rules_schema()),
+        "pickosim/presets/classic.toml": classic_file(),
     }
 
 
-def write_documents(folder: Path) -> None:
+def write_documents(checkout: Path) -> None:
     """Write all generated files."""
-    for name, text in generated().items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
+    for name, text in generated(checkout).items():
+        (checkout / name).parent.mkdir(parents=True, exist_ok=True)
+        (checkout / name).write_text(text, encoding="utf-8")
 
 
 def _json(content: object) -> str:
