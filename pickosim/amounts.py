@@ -15,6 +15,9 @@ _SUFFIXES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "b": 10**9}
 LAST_GAME = (1 << 62) - 1
 """Games are numbered from 0 up to this."""
 
+LANE = 10**12
+"""Game numbers that a matchup of a run has to itself: no two share dice, so their results are independent."""
+
 MAX_RANGE_VALUES = 1000
 """The most values in a range, so that a typo does not enter a million bots."""
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
+from pickosim.amounts import LANE
 from pickosim.bench import run_bench
 from pickosim.bots.entrants import check_bot_sources
 from pickosim.bots.strategy import Strategy
@@ -26,7 +27,7 @@ from pickosim.runs.results import Results, load_results
 from pickosim.runs.run import resume as resume_run
 from pickosim.studies.kinds import study_kind
 from pickosim.studies.options import CORES, RunOptions, make_options
-from pickosim.studies.schedule import LANE, rotations
+from pickosim.studies.schedule import rotations
 from pickosim.studies.study import crew_of, study_of
 from pickosim.studies.tournament import Tournament
 
@@ -108,9 +109,12 @@ def game_of_run(folder: str | Path, game: int, rotation: int = 0) -> Match:
             f"Rotations go from 0 to {study.players - 1} with {study.players} players, not {rotation}."
         )
     by_name = {entrant.name: entrant for entrant in study.entrants}
-    matchup = rotations(study.matchups[number])[rotation]
-    check_bot_sources(by_name[bot] for bot in matchup)
-    return make_match([by_name[bot].spec for bot in matchup], study.rules, study.seed)
+    matchup = study.matchups[number]
+    entrants = [by_name[bot] for bot in matchup]
+    check_bot_sources(entrants)
+    specs = [entrant.spec for entrant in entrants]
+    match = make_match(specs, study.rules, study.seed, rotations(matchup))
+    return match.seated_for(game, rotation)
 
 
 def report(run: str | Path | Results, path: str | Path | None = None) -> Path:

@@ -83,7 +83,7 @@ class ScriptedBatch(Batch):
         super().__init__(match, 0, 1, log=new_log(room=True), check=True)
         self.script = script
         self.rows = np.zeros(1, np.int32)
-        deal(self.books, self.table, self.rows, 0, np.uint64(match.seed))
+        deal(self.books, self.table, self.rows, 0, 0, 1, np.uint64(match.seed))
         self._put(situation)
         assert first_fault(self.books, self.table, self.rows) < 0, f"impossible: {situation}"
 
@@ -121,7 +121,7 @@ class ScriptedBatch(Batch):
         over = np.zeros(1, np.int32)
         ended = end_turns(self.books, self.table, self.rows, over) == 0
         if ended:
-            record(self.books, self.table, over, 0, self.tally, self.log)
+            record(self.books, self.table, over, 0, 1, self.tally, self.log)
         trace = _trace(self.match, 0, events(self.log).tolist(), self.tally, 0)[1:]
         return self._happened(trace if ended else trace[:-1])
 

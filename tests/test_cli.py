@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from blocks import rotated
 
 import pickosim
 from pickosim import cli
@@ -30,7 +31,7 @@ from pickosim.games.trace import Event
 from pickosim.reports.story import TableState
 from pickosim.rule_files import PRESETS, load_rules
 from pickosim.rules import SPECIALISTS
-from pickosim.studies.schedule import lane, rotations, round_robin
+from pickosim.studies.schedule import lane, round_robin
 
 PROGRAM = Path(sys.executable).with_name("pickosim")
 SNAPSHOTS = Path(__file__).with_name("snapshots")
@@ -421,10 +422,10 @@ def test_watch_shows_the_games_of_a_tournament(run):
     """By their numbers, and by the folder of the run."""
     bots = ["eager", "random", "cautious"]
     result = pickosim.tournament(bots, "classic", players=2, games=4, seed=6, out="fight")
-    for number, matchup in enumerate(round_robin(bots, 2)[0]):
+    for number, matchup in enumerate(round_robin(sorted(bots), 2)[0]):
         scores = dict.fromkeys(matchup, 0)
         for game in (str(lane(number)), str(lane(number) + 1)):
-            for rotation, seating in enumerate(rotations(matchup)):
+            for rotation, seating in enumerate(rotated(matchup)):
                 done = run("watch", *seating, "--seed", "6", "--game", game, "--json")
                 place = ["--game", game, "--rotation", str(rotation)]
                 assert run("watch", "--from", "fight", *place, "--json").out == done.out

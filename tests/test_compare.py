@@ -11,6 +11,7 @@ from math import ceil
 import numpy as np
 import polars as pl
 import pytest
+from blocks import cyclic_orders, play_blocks, rotated
 from polars.testing import assert_frame_equal
 from rich.console import Console
 from scipy.stats import binom, false_discovery_control, norm
@@ -36,10 +37,9 @@ from pickosim.studies.compare import Compare, plan
 from pickosim.studies.compare_findings import findings
 from pickosim.studies.compare_options import CompareOptions
 from pickosim.studies.compare_results import FRAMES
-from pickosim.studies.compare_sums import seatings
 from pickosim.studies.measures import MEASURES
 from pickosim.studies.options import make_options
-from pickosim.studies.schedule import lane, rotations
+from pickosim.studies.schedule import lane
 from pickosim.studies.sentences import listed, plus_minus
 
 BOTS = ["random", "eager"]
@@ -83,23 +83,24 @@ class Games:
         self.rules = load_rules(variant, ["turn_limit=90"])
         self.players = players
         matchup = (BOTS * players)[:players]
-        turned = [matchup[k:] + matchup[:k] for k in range(players)]
-        self.rotations = [one for k, one in enumerate(turned) if one not in turned[:k]]
-        self.blocks = ceil(GAMES / len(self.rotations))
+        self.rotations = len(rotated(matchup))
+        self.blocks = ceil(GAMES / self.rotations)
         first = lane(SIZES.index(players))
-        played = [
-            pickosim.play(bots, self.rules, self.blocks, SEED, first) for bots in self.rotations
-        ]
+        played = play_blocks(matchup, self.rules, self.blocks, SEED, first)
         self.games = pl.concat(one.games for one in played)
         self.seats = pl.concat(one.seats for one in played)
         self.leads = np.concatenate(
-            [
-                play_games(
-                    make_match(bots, self.rules, SEED), first, self.blocks, follow_lead=True
-                ).counter("lead_changes")
-                for bots in self.rotations
-            ]
+            [self.lead_changes(matchup, rotation, first) for rotation in range(self.rotations)]
         )
+
+    def lead_changes(self, matchup: list[str], rotation: int, first: int) -> np.ndarray:
+        """(B,): those of one rotation."""
+        orders, found = cyclic_orders(matchup), np.zeros(self.blocks)
+        for k, order in enumerate(orders):
+            match = make_match(rotated(order)[rotation], self.rules, SEED)
+            tally = play_games(match, first, self.blocks, follow_lead=True)
+            found[k :: len(orders)] = tally.counter("lead_changes")[k :: len(orders)]
+        return found
 
     def by_game(self, measure: str) -> np.ndarray:
         """(R, B): a number of each game."""
@@ -117,7 +118,7 @@ class Games:
             "skill": (wins * eager).sum(axis=1) / eager.sum(axis=1) * self.players,
         }
         found = numbers[measure] if measure in numbers else self.games[measure].to_numpy()
-        return np.asarray(found, float).reshape(len(self.rotations), self.blocks)
+        return np.asarray(found, float).reshape(self.rotations, self.blocks)
 
     def influence(self, measure: str) -> tuple[float, np.ndarray]:
         """A measure, and how far each of the blocks moves it."""
@@ -141,7 +142,7 @@ def test_a_measure_is_that_of_its_games(compared, games, measure):
         row = row_of(compared, size, variant, measure)
         value, moves = own.influence(measure)
         error = moves.std(ddof=1) / np.sqrt(own.blocks)
-        assert row["games"] == own.blocks * len(own.rotations)
+        assert row["games"] == own.blocks * own.rotations
         assert row["value"] == pytest.approx(value, abs=1e-12)
         if error > 0:
             assert row["value_high"] - value == pytest.approx(z * error, rel=1e-6)
@@ -194,7 +195,7 @@ def test_p_values_are_corrected_for_all_comparisons_of_the_run(compared):
 
 def test_seats_and_lengths_are_those_of_the_games(compared, games):
     for (variant, size), own in games.items():
-        wins = own.seats["win_share"].to_numpy().reshape(len(own.rotations), own.blocks, size)
+        wins = own.seats["win_share"].to_numpy().reshape(own.rotations, own.blocks, size)
         seats = compared.seats.filter(players=size, variant=variant)
         assert seats["win_share"].to_list() == pytest.approx(list(wins.mean(axis=(0, 1))))
         first = row_of(compared, size, variant, "first_seat")
@@ -408,12 +409,6 @@ def test_a_quantile_lies_in_its_interval_as_often_as_said():
 
 
 # ------------------------------------------------------------------------------------- seats, bots
-
-
-def test_only_rotations_that_differ_are_played():
-    assert seatings(("a", "a", "a")) == [("a", "a", "a")]
-    assert seatings(("a", "b", "a", "b")) == [("a", "b", "a", "b"), ("b", "a", "b", "a")]
-    assert seatings(("a", "b", "a")) == rotations(("a", "b", "a"))
 
 
 def test_with_one_bot_there_is_no_word_on_skill():

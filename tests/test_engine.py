@@ -600,6 +600,6 @@ def test_no_two_games_have_the_same_dice():
     for seed in EDGE_SEEDS:
         batch = Batch(match_of("classic", seed), 0, MANY, batch=MANY)
         every_row = np.arange(MANY, dtype=np.int32)
-        deal(batch.books, batch.table, every_row, 0, np.uint64(seed))
+        deal(batch.books, batch.table, every_row, 0, 0, len(every_row), np.uint64(seed))
         keys.append(batch.table["dice_key"])
     assert len(np.unique(np.concatenate(keys))) == MANY * len(EDGE_SEEDS)

@@ -35,7 +35,7 @@ LAYERS = {
     "turn_odds": "question answer",
     "stats": "moments estimates quantiles multiple_testing ratings sprt",
     "runs": "sums progress provenance folder results workers run",
-    "studies": "schedule measures variants options tournament_options compare_options balance_options kinds study arms "
+    "studies": "schedule seating measures variants options tournament_options compare_options balance_options kinds study arms "
     "holders sentences tournament_sums tournament_results tournament compare_sums compare_results compare_findings "
     "compare balance_sums balance_search balance_results balance_findings balance experiments warm",
     " ": "baseline bench",

@@ -13,12 +13,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from blocks import play_blocks, seatings
 from numpy.testing import assert_allclose
 from polars.testing import assert_frame_equal
 from scipy.stats import binomtest
 
 import pickosim
 from pickosim import PickosimError, Results, cli
+from pickosim.api import game_of_run
 from pickosim.engine.tally import PARTS
 from pickosim.runs import run as run_module
 from pickosim.runs.workers import Workers
@@ -26,7 +28,7 @@ from pickosim.stats.moments import mean_interval, share_interval
 from pickosim.studies.arms import Chunk
 from pickosim.studies.kinds import OPTIONS
 from pickosim.studies.options import PYTHON_ONLY
-from pickosim.studies.schedule import FIRST_LOOK, LOOK_GROWTH, Matchup, lane, rotations, round_robin
+from pickosim.studies.schedule import FIRST_LOOK, LOOK_GROWTH, Matchup, lane, round_robin
 from pickosim.studies.tournament_results import ALL_BOTS, FRAMES
 from pickosim.studies.tournament_sums import GROUPS, count_choices
 
@@ -124,8 +126,7 @@ def test_the_first_options_of_a_tournament_need_no_names():
 def block_means(matchup: Matchup, rules: str, first: int, blocks: int) -> dict[str, np.ndarray]:
     """(blocks,) win share of each bot, averaged over the seatings of a block, by way of `play`."""
     shares = {bot: np.zeros(blocks) for bot in matchup}
-    for seating in rotations(matchup):
-        played = pickosim.play(seating, rules, games=blocks, seed=5, first=first)
+    for played in play_blocks(matchup, rules, blocks, 5, first):
         for bot, rows in played.seats.group_by("bot"):
             shares[bot[0]] += rows.sort("game")["win_share"].to_numpy() / len(matchup)
     return shares
@@ -136,7 +137,7 @@ def standard_error(values: np.ndarray) -> float:
 
 
 def test_shares_and_intervals_are_those_of_the_blocks():
-    bots = ("eager", "cautious", "random")
+    bots = ("cautious", "eager", "random")
     result = tournament(bots, "extrawurm", 3, 600, seed=5)
     shares = block_means(bots, "extrawurm", 0, 200)
     assert result.games == 600
@@ -151,7 +152,7 @@ def test_shares_and_intervals_are_those_of_the_blocks():
 
 
 def test_over_several_matchups_only_the_chance_within_each_counts():
-    bots = ["eager", "cautious", "random"]
+    bots = ["cautious", "eager", "random"]
     result = tournament(bots, "classic", 2, 400, seed=5)
     values: dict[str, list[np.ndarray]] = {bot: [] for bot in bots}
     for number, matchup in enumerate(round_robin(bots, 2)[0]):
@@ -174,9 +175,9 @@ def test_over_several_matchups_only_the_chance_within_each_counts():
 def test_scores_and_ranks_are_those_of_the_games():
     bots = ("eager", "random")
     row = tournament(bots, "classic", 2, 200, seed=3).standings.row(0, named=True)
-    seats = pl.concat(
-        [pickosim.play(seating, "classic", games=100, seed=3).seats for seating in rotations(bots)]
-    ).filter(pl.col("bot") == row["bot"])
+    seats = pl.concat([played.seats for played in play_blocks(bots, "classic", 100, 3)]).filter(
+        pl.col("bot") == row["bot"]
+    )
     assert row["mean_score"] == pytest.approx(seats["score"].mean())
     assert row["mean_rank"] == pytest.approx(seats["rank"].mean())
 
@@ -334,9 +335,9 @@ def test_unfinished_games_are_counted():
     rules = pickosim.load_rules("classic", ["turn_limit=20"])
     result = tournament(["eager", "random", "cautious"], rules, 2, 100, seed=0)
     expected = sum(
-        pickosim.play(seating, rules, games=50, first=lane(number)).unfinished
-        for number, matchup in enumerate(round_robin(["eager", "random", "cautious"], 2)[0])
-        for seating in rotations(matchup)
+        int((~played.games["finished"]).sum())
+        for number, matchup in enumerate(round_robin(["cautious", "eager", "random"], 2)[0])
+        for played in play_blocks(matchup, rules, 50, 0, lane(number))
     )
     assert 0 < result.unfinished == expected <= result.games == 300
 
@@ -491,9 +492,9 @@ def test_tables_are_as_documented():
 
 
 def test_seats_specialists_and_histograms_are_those_of_the_games():
-    bots = ("eager", "cautious", "random")
+    bots = ("cautious", "eager", "random")
     result = tournament(bots, "extrawurm", 3, 300, seed=3)
-    played = [pickosim.play(turned, "extrawurm", games=100, seed=3) for turned in rotations(bots)]
+    played = play_blocks(bots, "extrawurm", 100, 3)
     seats = pl.concat([one.seats for one in played])
     for row in result.seats.iter_rows(named=True):
         rows = seats.filter(pl.col("seat") == row["seat"])
@@ -567,3 +568,44 @@ def test_workers_play_in_the_directory_of_their_run(tmp_path, monkeypatch):
         same = tournament([f"threshold:target={target}", "eager"], games=400, workers=1)
         assert same.standings["mean_score"].to_list() == found[-1]
     assert found[0] != found[1]
+
+
+# ------------------------------------------------------------------------------ the order of naming
+
+FOUR = ["thief", "eager", "random", "gambler"]
+
+
+@pytest.mark.parametrize("order", [[3, 2, 1, 0], [1, 3, 0, 2]])
+def test_the_order_in_which_bots_are_named_does_not_matter(order):
+    named = tournament(FOUR, "extrawurm", together=True, games=480, seed=8)
+    others = tournament([FOUR[k] for k in order], "extrawurm", together=True, games=480, seed=8)
+    assert_same(others, named)
+    pairs = tournament(FOUR, "classic", 3, 90, seed=8, max_matchups=3)
+    assert_same(tournament([FOUR[k] for k in order], "classic", 3, 90, 8, max_matchups=3), pairs)
+
+
+def test_copies_of_a_bot_do_equally_well():
+    """With one cyclic order alone, the copy behind `random` won several points more."""
+    bots = ["thief", "random", "thief", "gambler"]
+    standings = tournament(bots, "extrawurm", together=True, games=48_000, seed=8).standings
+    first, second = (
+        standings.filter(pl.col("bot") == name).row(0, named=True) for name in ("thief", "thief#2")
+    )
+    half = (first["win_share_high"] - first["win_share_low"]) / 2
+    assert abs(first["win_share"] - second["win_share"]) < 2.5 * half
+
+
+def test_saved_games_say_who_sat_where(tmp_path):
+    result = tournament(
+        FOUR, "classic", together=True, games=40, seed=4, save_games=True, out=tmp_path / "run"
+    )
+    saved = pl.read_parquet(tmp_path / "run" / "games" / "*.parquet")
+    for block in range(10):
+        for rotation, bots in enumerate(seatings(sorted(FOUR), block)):
+            rows = saved.filter((pl.col("game") == block) & (pl.col("rotation") == rotation))
+            assert rows.sort("seat")["bot"].to_list() == list(bots)
+            played = pickosim.play(bots, "classic", games=1, seed=4, first=block).seats
+            assert rows.sort("seat")["score"].to_list() == played["score"].to_list()
+            match = game_of_run(tmp_path / "run", block, rotation)
+            assert match.specs == bots
+    assert result.games == 40

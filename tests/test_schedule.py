@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import combinations, pairwise
+from math import factorial
 
 import pytest
 from hypothesis import given
@@ -64,11 +65,32 @@ def test_a_sample_may_be_nearly_all_there_is():
     assert len(set(matchups) & set(combinations("abcdef", 3))) == 19
 
 
-def test_a_block_has_every_bot_in_every_seat_once():
-    seatings = rotations(("a", "b", "c", "d"))
-    assert all(sorted(bots) == ["a", "b", "c", "d"] for bots in zip(*seatings, strict=True))
-    order = {(x, y) for seating in seatings for x, y in pairwise(seating)}
-    assert order == {("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")}
+@pytest.mark.parametrize("players", range(2, 8))
+def test_a_block_has_every_bot_in_every_seat_once(players):
+    matchup = tuple("abcdefg"[:players])
+    turned = rotations(matchup)
+    assert len(turned) == players
+    for block in zip(*turned, strict=True):
+        assert all(sorted(bots) == list(range(players)) for bots in zip(*block, strict=True))
+        # Within a block, who sits behind whom stays the same.
+        behind = {(order[k - 1], order[k]) for order in block for k in range(players)}
+        assert len(behind) == players
+
+
+@pytest.mark.parametrize("players", range(2, 8))
+def test_the_blocks_go_through_all_cyclic_orders(players):
+    first = rotations(tuple("abcdefg"[:players]))[0]
+    assert len(set(first)) == len(first) == factorial(players - 1)
+    assert {order[0] for order in first} == {0}
+    behind = Counter((order[k - 1], order[k]) for order in first for k in range(players))
+    assert len(behind) == players * (players - 1)
+    assert len(set(behind.values())) == 1
+
+
+def test_copies_of_a_bot_are_seated_in_all_ways_that_differ():
+    assert rotations(("a", "a", "a")) == (((0, 1, 2),),)
+    names = [tuple("abab"[k] for k in order) for order in rotations(tuple("abab"))[0]]
+    assert names == [tuple("abab"), tuple("abba"), tuple("aabb")]
 
 
 @pytest.mark.parametrize(
@@ -176,8 +198,8 @@ def test_ranges_enter_bots_and_copies_are_numbered():
 
 def test_a_game_larger_than_the_field_is_filled_with_copies():
     study = planned(["eager", "random", "thief"], "extrawurm", 4, 8)
-    assert study.bots == ["eager", "random", "thief", "eager#2"]
-    assert study.matchups == (("eager", "random", "thief", "eager#2"),)
+    assert study.bots == ["eager", "eager#2", "random", "thief"]
+    assert study.matchups == (("eager", "eager#2", "random", "thief"),)
     played = pickosim.tournament(["eager", "random"], players=5, games=10, workers=1)
     assert played.remarks[0] == (
         "2 bots in games of 5: copies take the remaining seats (`eager#2`, `random#2`, `eager#3`)."

@@ -71,12 +71,14 @@ class Turn(TableView):
         method: str,
         notes: dict[str, Any],
         claimed: NDArray[np.int64] | None = None,
+        bot: int | None = None,
     ) -> None:
         super().__init__(rules, books, table, seat, rows)
         self._hands = hands
         self._method = method
         self._notes = notes
         self._claimed = claimed
+        self._bot = seat if bot is None else bot
         self._draws = 0
 
     def _with_can_claim(self, can_claim: NDArray[np.bool_]) -> Turn:
@@ -96,6 +98,7 @@ class Turn(TableView):
             self._method,
             self._notes,
             None if self._claimed is None else self._claimed[games],
+            self._bot,
         )
 
     @property

@@ -52,6 +52,7 @@ class Game(Protocol):
     grill: U32  # tiles face up on the grill
     flipped: U32  # tiles face down, out of the game
     turn: U16  # number of the turn under way, from 1
+    rotation: U8  # which of the games with this number; they differ in who sits where
     top: Annotated[NDArray[np.uint8], MOST_PLAYERS]  # top tile of each stack, or NOTHING
     holds: Annotated[NDArray[np.uint8], MOST_PLAYERS]  # specialist of each player, or NOTHING
     # of each: a tile, SEATS + seat, or NOTHING
@@ -81,15 +82,26 @@ Table = NDArray[np.void]
 
 @kernel
 def deal(
-    books: Books, table: Table, rows: NDArray[np.int32], first_game: int, seed: np.uint64
+    books: Books,
+    table: Table,
+    rows: NDArray[np.int32],
+    dealt: int,
+    first_game: int,
+    games: int,
+    seed: np.uint64,
 ) -> None:
-    """Set up new games, numbered from `first_game`, in the given rows."""
+    """Set up new games in the given rows, after so many were dealt before.
+
+    So many `games` are numbered from `first_game` on; then those numbers come again, as the next rotation.
+    """
     book: Rulebook = books[0]
     dice = stream_key(seed, DICE_STREAM)
     for i in range(len(rows)):
         game: Game = table[rows[i]]
-        game.game = first_game + i
-        game.dice_key = derive(dice, np.uint64(first_game + i))
+        number = first_game + (dealt + i) % games
+        game.game = number
+        game.rotation = (dealt + i) // games
+        game.dice_key = derive(dice, np.uint64(number))
         game.grill = book.grill
         game.flipped = 0
         game.turn = 1

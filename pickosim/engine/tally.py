@@ -18,7 +18,10 @@ PARTS = 420
 
 
 class Tally(NamedTuple):
-    """Results of G games at P seats with S specialists (S = 0 where the rules have none)."""
+    """Results of G games at P seats with S specialists (S = 0 where the rules have none).
+
+    Games are in the order of their numbers, rotation by rotation.
+    """
 
     turns: NDArray[np.uint16]
     """(G,)"""
@@ -50,6 +53,12 @@ class Tally(NamedTuple):
     def counter(self, name: str) -> NDArray[np.uint32]:
         """(G,): a counter by its name in `Counters`."""
         return self.counts[:, COUNTERS._fields.index(name)]
+
+    def by_rotation(self, rotations: int) -> list[Tally]:
+        """The results of each of so many rotations."""
+        games = len(self.turns) // rotations
+        parts = [slice(k * games, (k + 1) * games) for k in range(rotations)]
+        return [Tally._make(column[part] for column in self) for part in parts]
 
 
 def new_tally(books: Books, games: int) -> Tally:
@@ -98,14 +107,20 @@ def _standing(book: Rulebook, game: Game, seat: int) -> int:
 
 @kernel
 def record(
-    books: Books, table: Table, rows: NDArray[np.int32], first_game: int, tally: Tally, log: Log
+    books: Books,
+    table: Table,
+    rows: NDArray[np.int32],
+    first_game: int,
+    games: int,
+    tally: Tally,
+    log: Log,
 ) -> None:
-    """Write the results of the games in `rows`; game `first_game` is the tally's first entry."""
+    """Write the results of the games in `rows` to the tally, which has so many `games` per rotation."""
     book: Rulebook = books[0]
     standings = np.zeros(book.players, np.int64)
     for row in rows:
         game: Game = table[row]
-        to = game.game - first_game
+        to = game.rotation * games + game.game - first_game
         tally.turns[to] = game.turn
         for counter in range(len(game.counts)):
             tally.counts[to, counter] = game.counts[counter]

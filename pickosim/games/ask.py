@@ -35,7 +35,7 @@ def ask(match: Match, turn: Turn, method: str) -> NDArray[Any]:
 
 def _raw_answers(match: Match, turn: Turn, method: str) -> NDArray[Any]:
     """The strategy's answers to one question, not yet checked for legality: (n,) integers or bool."""
-    strategy = match.strategies[turn.seat]
+    strategy = match.strategies[turn._bot]
     try:
         raw = getattr(strategy, method)(turn)
     except (Exception, SystemExit) as error:
@@ -127,7 +127,7 @@ def _exception_error(match: Match, turn: Turn, method: str, error: BaseException
     """The error for an exception, with the first game that raises it on its own, if there is one."""
     for place in range(len(turn)):
         try:
-            getattr(match.strategies[turn.seat], method)(turn._only(slice(place, place + 1)))
+            getattr(match.strategies[turn._bot], method)(turn._only(slice(place, place + 1)))
         except (Exception, SystemExit) as alone:
             error = alone
             break
@@ -144,9 +144,11 @@ def _strategy_error(
 ) -> StrategyError:
     assert method in METHODS
     row = turn._rows[place]
-    game, number = int(turn._table["game"][row]), int(turn._table["turn"][row])
+    game, number, rotation = (
+        int(turn._table[field][row]) for field in ("game", "turn", "rotation")
+    )
     return StrategyError(
-        f"{match.specs[turn.seat]}: {method}() {problem} "
+        f"{match.specs[turn._bot]}: {method}() {problem} "
         f"(game {game}, turn {number}, seat {turn.seat}). "
-        f"To see that game: {match.replay_command(game)}"
+        f"To see that game: {match.replay_command(game, rotation)}"
     )

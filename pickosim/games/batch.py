@@ -7,7 +7,7 @@ in length.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -41,16 +41,19 @@ from pickosim.engine.turn import (
     take_golden_die,
 )
 from pickosim.games.ask import ask, faces_of, illegal_answer
-from pickosim.games.match import Match
+from pickosim.games.match import Match, order_of
 
 BATCH = 16384
-"""Games played in parallel: enough to make the fixed cost of a step small, few enough for the cache."""
+"""Games played in parallel, per rotation: enough to make the fixed cost of a step small, few enough for the cache."""
 
 
 def play_games(
     match: Match, first: int, games: int, *, batch: int = BATCH, follow_lead: bool = False
 ) -> Tally:
-    """Play games `first` to `first + games - 1` of a match; `follow_lead` counts lead changes."""
+    """Play games `first` to `first + games - 1` of a match, in all its rotations.
+
+    `follow_lead` counts lead changes.
+    """
     return Batch(match, first, games, batch=batch, follow_lead=follow_lead).play()
 
 
@@ -74,7 +77,11 @@ class Batch:
         follow_lead: bool = False,
         on_answer: Callable[[Turn], None] | None = None,
     ) -> None:
-        size = max(1, min(batch, games))
+        self.orders = np.array(match.rotations, np.int64)
+        """(R, F, P): the number of the bot in each seat, by rotation and order; empty without any."""
+        rotations = max(1, len(self.orders))
+        self.total = games * rotations
+        size = max(1, min(batch, games)) * rotations
         self.match = match
         self.books = match.books
         self.players = len(match.strategies)
@@ -88,11 +95,13 @@ class Batch:
         self.rolls = rolls(match.rules.dice + 1)
         self.table: Table = np.zeros(size, TABLE)
         self.hands: Hands = np.zeros(size, HAND)
-        self.tally = new_tally(self.books, games)
+        self.tally = new_tally(self.books, self.total)
         self.keep_old = bool(self.books["keep_old"][0])
         self.keep_chosen = not (self.keep_old or self.books["keep_new"][0])
         self.asked = np.zeros(size, np.int32)
         self.claimable = np.zeros(size, np.bool_)
+        self.bot = 0
+        """Number in the match of the bot on turn."""
         self.notes: dict[str, Any] = {}
         # Skip questions left to the defaults unless a listener is set.
         self.asks = [own_methods(bot) if on_answer is None else METHODS for bot in match.strategies]
@@ -110,14 +119,13 @@ class Batch:
         rows, free = np.zeros(size, np.int32), np.arange(size, dtype=np.int32)
         running, dealt, freed = 0, 0, size
         seed = np.uint64(self.match.seed)
-        while running or dealt < self.games:
+        while running or dealt < self.total:
             for seat in range(self.players):
                 if seat == 0:
-                    new = min(freed, self.games - dealt)
-                    rows[running : running + new] = free[freed - new : freed]
-                    deal(
-                        self.books, self.table, free[freed - new : freed], self.first + dealt, seed
-                    )
+                    new = min(freed, self.total - dealt)
+                    taken = free[freed - new : freed]
+                    rows[running : running + new] = taken
+                    deal(self.books, self.table, taken, dealt, self.first, self.games, seed)
                     running, dealt, freed = running + new, dealt + new, freed - new
                     rows[:running].sort()
                 if running == 0:
@@ -129,30 +137,54 @@ class Batch:
                 left = end_turns(self.books, self.table, rows[:running], free[freed:])
                 over = free[freed : freed + running - left]
                 if len(over):
-                    record(self.books, self.table, over, self.first, self.tally, self.log)
+                    record(
+                        self.books, self.table, over, self.first, self.games, self.tally, self.log
+                    )
                 running, freed = left, freed + len(over)
         return self.tally
 
     def play_turn(self, seat: int, rows: NDArray[np.int32]) -> None:
-        """Play one turn of the player at `seat`, in all games of `rows`."""
+        """Play one turn of the player at `seat`, in all games of `rows`, bot by bot."""
+        for bot, some in self._by_bot(seat, rows):
+            self.bot = bot
+            self._play_turn(seat, some)
+        if self.check:
+            fault = first_fault(self.books, self.table, rows)
+            assert fault < 0, self.match.replay_command(
+                int(self.table["game"][fault]), int(self.table["rotation"][fault])
+            )
+
+    def _by_bot(
+        self, seat: int, rows: NDArray[np.int32]
+    ) -> Iterator[tuple[int, NDArray[np.int32]]]:
+        """The rows in which a seat belongs to each bot."""
+        if not len(self.orders):
+            yield seat, rows
+            return
+        order = order_of(self.table["game"][rows], self.orders.shape[1])
+        bots = self.orders[self.table["rotation"][rows], order, seat]
+        for bot in range(self.players):
+            some = rows[bots == bot]
+            if len(some):
+                yield bot, some
+
+    def _play_turn(self, seat: int, rows: NDArray[np.int32]) -> None:
+        """Play one turn of the bot on turn."""
         self.notes = {}
         golden = begin(self.books, self.table, self.hands, seat, rows, self.asked)
         if golden:
             asked = self.asked[:golden]
             use = np.ones(golden, np.bool_)
-            if "use_golden_die" in self.asks[seat]:
+            if "use_golden_die" in self.asks[self.bot]:
                 use = self._ask("use_golden_die", seat, asked)
             take_golden_die(self.table, self.hands, seat, asked, use)
         self._roll(seat, rows.copy())
         self._settle(seat, rows)
-        if self.check:
-            fault = first_fault(self.books, self.table, rows)
-            assert fault < 0, self.match.replay_command(int(self.table["game"][fault]))
 
     def _roll(self, seat: int, rolling: NDArray[np.int32]) -> None:
         """Roll and set aside until the turn has ended in every game."""
         books, rolls, table, hands, log = self.books, self.rolls, self.table, self.hands, self.log
-        rerolls = "reroll" in self.asks[seat]
+        rerolls = "reroll" in self.asks[self.bot]
         while True:
             left, weasels = roll_all(
                 books, rolls, table, hands, seat, rolling, rerolls, self.asked, log
@@ -193,7 +225,7 @@ class Batch:
             rolling,
             faces_of(answers),
             self.claimable,
-            "rob" in self.asks[seat],
+            "rob" in self.asks[self.bot],
             self.asked,
             self.log,
         )
@@ -204,7 +236,7 @@ class Batch:
     def _settle(self, seat: int, rows: NDArray[np.int32]) -> None:
         """Claim or fail, after asking for all choices that the player has."""
         books, table, hands = self.books, self.table, self.hands
-        asks = self.asks[seat]
+        asks = self.asks[self.bot]
         chooses_tile, chooses_specialist, chooses_victim = (
             "claim" in asks,
             "keep_new_specialist" in asks,
@@ -268,6 +300,7 @@ class Batch:
             method,
             self.notes,
             claimed,
+            self.bot,
         )
 
     def _answers(self, turn: Turn) -> NDArray[Any]:

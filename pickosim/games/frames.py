@@ -134,14 +134,20 @@ def win_shares(tally: Tally) -> NDArray[np.float64]:
 
 
 def saved_games(
-    seatings: Sequence[Sequence[str]], tallies: Sequence[Tally], matchup: int, seed: int, first: int
+    names: Sequence[str],
+    bots: NDArray[np.uint8],
+    tallies: Sequence[Tally],
+    matchup: int,
+    seed: int,
+    first: int,
 ) -> pl.DataFrame:
     """Games of one matchup of a tournament as rows to save, one per game and seat; one tally per rotation.
 
-    All rotations share the dice of a game number: `game` and `rotation` together identify a game.
+    All rotations share the dice of a game number: `game` and `rotation` together identify a game. `bots`
+    (R, G, P) are the numbers of the bots by rotation, game and seat.
     """
     frames = []
-    for rotation, (bots, tally) in enumerate(zip(seatings, tallies, strict=True)):
+    for rotation, (seated, tally) in enumerate(zip(bots, tallies, strict=True)):
         games, seats = tally.score.shape
         frames.append(
             _frame(
@@ -150,7 +156,7 @@ def saved_games(
                     "game": np.repeat(np.arange(first, first + games, dtype=np.int64), seats),
                     "rotation": np.full(games * seats, rotation, np.int32),
                     "seat": np.tile(np.arange(seats, dtype=np.int32), games),
-                    "bot": pl.Series(bots)[np.tile(np.arange(seats), games)],
+                    "bot": pl.Series(names)[seated.ravel()],
                     **_of_seats(tally),
                     "turns": np.repeat(tally.turns, seats),
                     "rolls": np.repeat(tally.counter("rolls"), seats),

@@ -1,12 +1,16 @@
-"""A match: bots in their seats, rules and a seed."""
+"""A match: bots, the seats they take, rules and a seed."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
-from pickosim.amounts import LAST_GAME
+import numpy as np
+from numpy.typing import NDArray
+
+from pickosim.amounts import LANE, LAST_GAME
 from pickosim.bots.loading import load_bot, spec_of
 from pickosim.bots.strategy import Strategy
 from pickosim.engine.rulebook import Books, rulebook
@@ -14,26 +18,56 @@ from pickosim.errors import PickosimError
 from pickosim.rule_files import as_arguments, load_rules
 from pickosim.rules import RuleSet
 
+Orders = tuple[tuple[int, ...], ...]
+"""Seatings: of each, the number of the bot in every seat."""
+
+
+Numbers = TypeVar("Numbers", int, NDArray[np.int64])
+
+
+def order_of(game: Numbers, orders: int) -> Numbers:
+    """By which of so many orders the bots are seated in a game: the games of a lane take turns."""
+    return game % LANE % orders
+
 
 @dataclass(frozen=True)
 class Match:
-    """Bots in their seats (seat 0 begins), rules and seed; with a game number this determines a game."""
+    """Bots, rules and seed; with a game number this determines a game. Seat 0 begins.
+
+    Without `rotations`, every game has the bots seated as they are listed. With them, each number is played once
+    per rotation, and by which of its orders is up to `order_of`.
+    """
 
     rules: RuleSet
     specs: tuple[str, ...]
     strategies: tuple[Strategy, ...]
     seed: int
+    rotations: tuple[Orders, ...] = ()
 
     @property
     def books(self) -> Books:
         """The rules as numbers, for this number of players."""
         return rulebook(self.rules, len(self.strategies))
 
-    def replay_command(self, game: int) -> str:
+    def seated_for(self, game: int, rotation: int) -> Match:
+        """The match with its bots listed as they are seated in one game."""
+        if not self.rotations:
+            return self
+        orders = self.rotations[rotation]
+        order = orders[order_of(game, len(orders))]
+        return replace(
+            self,
+            specs=tuple(self.specs[number] for number in order),
+            strategies=tuple(self.strategies[number] for number in order),
+            rotations=(),
+        )
+
+    def replay_command(self, game: int, rotation: int = 0) -> str:
         """The command that shows one game of this match."""
+        bots = self.seated_for(game, rotation).specs
         rules = as_arguments(self.rules)
         address = ["--seed", str(self.seed), "--game", str(game)]
-        return shlex.join(["pickosim", "watch", *self.specs, *rules, *address])
+        return shlex.join(["pickosim", "watch", *bots, *rules, *address])
 
 
 def check_numbers(first: int, games: int = 1) -> None:
@@ -46,15 +80,18 @@ def check_numbers(first: int, games: int = 1) -> None:
 
 
 def make_match(
-    bots: Sequence[str | Strategy], rules: str | RuleSet = "classic", seed: int = 0
+    bots: Sequence[str | Strategy],
+    rules: str | RuleSet = "classic",
+    seed: int = 0,
+    rotations: tuple[Orders, ...] = (),
 ) -> Match:
-    """A match between these bots, seated in this order."""
+    """A match between these bots, seated as they are listed unless there are `rotations`."""
     if isinstance(bots, str):
         raise PickosimError(f'Pass the bots as a list, e.g. ["{bots}", "random"].')
     if not isinstance(seed, int) or not 0 <= seed < 1 << 64:
         raise PickosimError(f"The seed must be a whole number from 0 to 2^64 - 1, not {seed!r}.")
     strategies = tuple(load_bot(bot) if isinstance(bot, str) else bot for bot in bots)
     specs = tuple(bot if isinstance(bot, str) else spec_of(bot) for bot in bots)
-    match = Match(load_rules(rules), specs, strategies, seed)
+    match = Match(load_rules(rules), specs, strategies, seed, rotations)
     _ = match.books  # raises an error if the rules do not allow these seats
     return match

@@ -22,7 +22,7 @@ from pickosim.bots.entrants import Entrant, check_bot_sources
 from pickosim.engine.rulebook import RAVEN, rulebook
 from pickosim.engine.tally import Tally, new_tally
 from pickosim.games.batch import BATCH, Batch, play_games
-from pickosim.games.match import Match, make_match
+from pickosim.games.match import Match, Orders, make_match
 from pickosim.rules import RuleSet
 from pickosim.runs.folder import file_digest, write_whole
 from pickosim.runs.sums import Sums, add
@@ -34,19 +34,28 @@ NOBODY = -1
 
 @dataclass(frozen=True)
 class Arm:
-    """One way to play a block: bots by seat, rules, and which seat, if any, starts with a bratworm."""
+    """One way to play a block: bots, rules, which seat, if any, starts with a bratworm, and who sits where.
+
+    Without `rotations` the bots are seated as they are listed; see `pickosim.games.match.Match`.
+    """
 
     bots: tuple[str, ...]
     rules: RuleSet
     bratworm_to: int | None = None
+    rotations: tuple[Orders, ...] = ()
+
+    @property
+    def games(self) -> int:
+        """Games per block."""
+        return max(1, len(self.rotations))
 
     def match(self, seed: int) -> Match:
-        """Who sits where."""
-        return make_match(self.bots, self.rules, seed)
+        """The match that its games belong to."""
+        return make_match(self.bots, self.rules, seed, self.rotations)
 
 
 def play_arm(arm: Arm, seed: int, first: int, blocks: int, *, follow_lead: bool = False) -> Tally:
-    """Play blocks `first` to `first + blocks - 1` of an arm, one game each."""
+    """Play blocks `first` to `first + blocks - 1` of an arm, one game per rotation each."""
     if arm.bratworm_to is None:
         return play_games(arm.match(seed), first, blocks, follow_lead=follow_lead)
     return _Watched(arm, seed, first, blocks).play()
@@ -97,7 +106,7 @@ class Job(Protocol):
 
     @property
     def arms(self) -> Sequence[Arm]:
-        """All arms of a block: one game per block and arm."""
+        """All arms of a block."""
 
     @property
     def in_hand(self) -> int:
@@ -126,8 +135,8 @@ class Chunk:
 
     @property
     def games(self) -> int:
-        """One per block and arm."""
-        return len(self.blocks) * len(self.job.arms)
+        """All games of its blocks."""
+        return len(self.blocks) * sum(arm.games for arm in self.job.arms)
 
     def warm_up(self) -> None:
         """Play two blocks, for the kernels that they need."""

@@ -21,6 +21,7 @@ from pickosim.runs.sums import Sums
 from pickosim.studies.arms import NOBODY, Arm, play_arm, play_watched
 from pickosim.studies.holders import holder_sums
 from pickosim.studies.measures import arms_summed, block_values
+from pickosim.studies.seating import bots_by_seat
 
 Ints = NDArray[np.int64]
 
@@ -144,12 +145,12 @@ class ViewJob(_BalanceJob):
             **_games(tallies),
         }
         for given in tallies[self.players + 1 :]:
-            tiles = len(self.rules.tiles)
+            tiles, bots = len(self.rules.tiles), bots_by_seat(self.bots, first, blocks)
             absent, present = (
-                block_values([tally], self.bots, tiles) for tally in (tallies[0], given)
+                block_values([tally], self.bots, bots, tiles) for tally in (tallies[0], given)
             )
             sums |= arms_summed([absent, present], present)
-            sums |= holder_sums([given], np.zeros((1, self.players), np.int64))
+            sums |= holder_sums([given], np.zeros_like(bots))
         return sums, []
 
 

@@ -23,9 +23,9 @@ from pickosim.studies.compare_results import (
     compare_frames,
     setting_of,
 )
-from pickosim.studies.compare_sums import CompareJob, seatings
+from pickosim.studies.compare_sums import CompareJob
 from pickosim.studies.measures import MEASURES
-from pickosim.studies.schedule import Matchup, blocks_for, player_counts
+from pickosim.studies.schedule import Matchup, blocks_for, player_counts, rotations
 from pickosim.studies.sentences import BEYOND_CHANCE, about_few_blocks, listed, quoted
 from pickosim.studies.study import Frames, StudyBase, bot_list, study_function
 from pickosim.studies.variants import Variant, make_variants, named_variant
@@ -51,7 +51,7 @@ def plan(options: CompareOptions) -> Compare:
     for matchup in matchups:
         for variant in variants:
             _check_seats(matchup, variant, options.seed)
-    blocks = sum(blocks_for(games, len(seatings(matchup))) for matchup in matchups)
+    blocks = sum(blocks_for(games, len(rotations(matchup))) for matchup in matchups)
     size = chunk_size(
         entrants, reference.rules, max(players), blocks, options.workers, options.seed
     )
@@ -112,7 +112,7 @@ class Compare(StudyBase):
 
     def blocks(self, part: int) -> int:
         """Blocks of a part: enough for the games asked for."""
-        return blocks_for(self.games, len(seatings(self.matchups[part])))
+        return blocks_for(self.games, len(rotations(self.matchups[part])))
 
     def stage(self, number: int, sums: Sequence[Sums]) -> list[Chunk]:
         """Everything at once."""
@@ -173,7 +173,7 @@ class Compare(StudyBase):
 
     def _about_games(self) -> Iterator[str]:
         played = {
-            len(matchup): self.blocks(part) * len(seatings(matchup))
+            len(matchup): self.blocks(part) * len(rotations(matchup))
             for part, matchup in enumerate(self.matchups)
         }
         more = {size: games for size, games in played.items() if games > self.games}

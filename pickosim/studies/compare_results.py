@@ -17,7 +17,6 @@ from pickosim.stats.quantiles import (
     quantile_difference_interval,
     quantile_interval,
 )
-from pickosim.studies.compare_sums import seatings
 from pickosim.studies.measures import (
     MEASURES,
     ArmSums,
@@ -28,7 +27,7 @@ from pickosim.studies.measures import (
     rate_columns,
     with_adjusted,
 )
-from pickosim.studies.schedule import Matchup
+from pickosim.studies.schedule import Matchup, rotations
 from pickosim.studies.variants import Variant, what_differs
 
 FRAMES = frames_by_name(
@@ -87,12 +86,12 @@ def setting_of(
     variants: Sequence[Variant], reference: int, matchup: Matchup, part: Sums
 ) -> Setting:
     """The sums of one number of players, variant by variant."""
-    rotations = len(seatings(matchup))
-    stronger = _stronger(arm_of(part, reference, matchup, rotations))
+    per_block = len(rotations(matchup))
+    stronger = _stronger(arm_of(part, reference, matchup, per_block))
     sides = [
         Side(
             variant,
-            about_bot(arm_of(part, number, matchup, rotations), stronger),
+            about_bot(arm_of(part, number, matchup, per_block), stronger),
             part["crossed"][number],
             {name: part[name][number] for name in ("turns", "rolls")},
         )

@@ -16,6 +16,7 @@ from pickosim.stats.quantiles import grouped_counts
 from pickosim.studies.arms import Arm, play_arm
 from pickosim.studies.measures import MEASURES, Ints, arms_summed, block_values
 from pickosim.studies.schedule import Matchup, rotations
+from pickosim.studies.seating import bots_by_seat
 
 HISTOGRAMS = ("turns", "rolls")
 """Of these, all values are counted, for percentiles."""
@@ -23,7 +24,7 @@ HISTOGRAMS = ("turns", "rolls")
 
 @dataclass(frozen=True)
 class CompareJob:
-    """Games of one matchup under all variants; an arm per variant and seating."""
+    """Games of one matchup under all variants; an arm per variant."""
 
     matchup: Matchup
     entrants: tuple[Entrant, ...]
@@ -32,26 +33,26 @@ class CompareJob:
 
     @property
     def arms(self) -> list[Arm]:
-        """One per variant and seating."""
-        return [arm for rules in self.variants for arm in self._arms(rules)]
+        """One per variant."""
+        return [self._arm(rules) for rules in self.variants]
 
-    def _arms(self, rules: RuleSet) -> list[Arm]:
-        return [Arm(turned, rules) for turned in seatings(self.matchup)]
+    def _arm(self, rules: RuleSet) -> Arm:
+        return Arm(self.matchup, rules, rotations=rotations(self.matchup))
 
     @property
     def in_hand(self) -> int:
-        """The seatings of the reference, and of the variant that is compared with it."""
-        return 2 * len(seatings(self.matchup))
+        """The rotations of the reference, and of the variant that is compared with it."""
+        return 2 * len(rotations(self.matchup))
 
     def play(self, seed: int, first: int, blocks: int) -> tuple[Sums, list[Tally]]:
         """`blocks`; all of `arms_summed` by variant; histograms (A, GROUPS, T) of HISTOGRAMS."""
         base_tallies = self._play(self.variants[self.reference], seed, first, blocks)
-        base = self._values(self.variants[self.reference], base_tallies)
+        base = self._values(self.variants[self.reference], base_tallies, first)
         values, histograms = [], []
         for number, rules in enumerate(self.variants):
             is_base = number == self.reference
             tallies = base_tallies if is_base else self._play(rules, seed, first, blocks)
-            values.append(base if is_base else self._values(rules, tallies))
+            values.append(base if is_base else self._values(rules, tallies, first))
             tiles = len(rules.tiles)
             counted = [[MEASURES[name].counted(t, tiles) for t in tallies] for name in HISTOGRAMS]
             histograms.append([grouped_counts(of_games, first) for of_games in counted])
@@ -65,22 +66,16 @@ class CompareJob:
         raise NotImplementedError
 
     def _play(self, rules: RuleSet, seed: int, first: int, blocks: int) -> list[Tally]:
-        """One tally per seating."""
-        return [play_arm(arm, seed, first, blocks, follow_lead=True) for arm in self._arms(rules)]
+        """One tally per rotation."""
+        tally = play_arm(self._arm(rules), seed, first, blocks, follow_lead=True)
+        return tally.by_rotation(len(rotations(self.matchup)))
 
-    def _values(self, rules: RuleSet, tallies: Sequence[Tally]) -> Ints:
-        return block_values(tallies, self.matchup, len(rules.tiles))
+    def _values(self, rules: RuleSet, tallies: Sequence[Tally], first: int) -> Ints:
+        bots = bots_by_seat(self.matchup, first, len(tallies[0].turns))
+        return block_values(tallies, self.matchup, bots, len(rules.tiles))
 
 
 def _stacked(arrays: Sequence[Ints]) -> Ints:
     """Stacked; a histogram that ends earlier is padded with 0."""
     longest = max(array.shape[-1] for array in arrays)
     return np.stack([np.pad(array, [(0, 0), (0, longest - array.shape[-1])]) for array in arrays])
-
-
-def seatings(matchup: Matchup) -> list[Matchup]:
-    """The rotations of a matchup that differ: one is enough if all bots are the same.
-
-    With the same dice, the same bots in the same seats would only play the same games again.
-    """
-    return list(dict.fromkeys(rotations(matchup)))

@@ -14,6 +14,7 @@ from pickosim.engine.tally import PARTS, Tally, win
 from pickosim.runs.sums import Sums
 from pickosim.stats.moments import Moments, RatioMoments, ratio_rate, share_rate
 from pickosim.studies.measures import rate_columns
+from pickosim.studies.seating import Bots
 
 Ints = NDArray[np.int64]
 
@@ -38,35 +39,43 @@ class HeldSums(NamedTuple):
     held_product: Ints
 
 
-def holder_sums(tallies: Sequence[Tally], bot_of: NDArray[np.int64]) -> Sums:
-    """The sums of blocks, one tally per rotation; bot_of (R, P): the number of the bot in each seat.
+def holder_sums(tallies: Sequence[Tally], bots: Bots) -> Sums:
+    """The sums of blocks, one tally per rotation; `bots` are the N bots, or groups of them, by seat.
 
     `gained`, `turns_held` and `used`, (S, N) by specialist and bot, and all of `HeldSums`; nothing without
     specialists.
     """
-    specialists, bots = tallies[0].gained.shape[1], int(bot_of.max()) + 1
+    specialists, groups = tallies[0].gained.shape[1], int(bots.max()) + 1
     if not specialists:
         return {}
-    held = HeldSums(*(np.zeros((specialists, bots), np.int64) for _ in HeldSums._fields))
+    held = HeldSums(*(np.zeros((specialists, groups), np.int64) for _ in HeldSums._fields))
     ranks = np.stack([tally.rank for tally in tallies])
-    add_holders(ranks, np.stack([tally.held_at_end for tally in tallies]), bot_of, held)
+    add_holders(ranks, np.stack([tally.held_at_end for tally in tallies]), bots, held)
     sums: Sums = held._asdict()
     for name in PER_GAME:
-        sums[name] = np.zeros((specialists, bots), np.int64)
-        for tally, seats in zip(tallies, bot_of, strict=True):
-            by_seat = getattr(tally, name).sum(axis=0, dtype=np.int64)
-            for seat, bot in enumerate(seats):
-                sums[name][:, bot] += by_seat[:, seat]
+        sums[name] = np.zeros((specialists, groups), np.int64)
+        for tally, who in zip(tallies, bots, strict=True):
+            add_counts(getattr(tally, name), who, sums[name])
     return sums
 
 
 @kernel
+def add_counts(counts: NDArray[np.uint16], who: NDArray[np.uint8], sums: Ints) -> None:
+    """Add counts (B, S, P) by seat to `sums` (S, N) by bot; who (B, P) sits where."""
+    blocks, specialists, players = counts.shape
+    for block in range(blocks):
+        for specialist in range(specialists):
+            for seat in range(players):
+                sums[specialist, who[block, seat]] += counts[block, specialist, seat]
+
+
+@kernel
 def add_holders(
-    ranks: NDArray[np.uint8], held: NDArray[np.bool_], bot_of: NDArray[np.int64], sums: HeldSums
+    ranks: NDArray[np.uint8], held: NDArray[np.bool_], bots: Bots, sums: HeldSums
 ) -> None:
     """Add up who ended with what; ranks (R, B, P) and held (R, B, S, P) by seat."""
     rotations, blocks, players = ranks.shape
-    specialists, bots = sums.held.shape
+    specialists, groups = sums.held.shape
     games, wins = np.zeros(sums.held.shape, np.int64), np.zeros(sums.held.shape, np.int64)
     for block in range(blocks):
         games[:], wins[:] = 0, 0
@@ -76,11 +85,11 @@ def add_holders(
             for specialist in range(specialists):
                 for seat in range(players):
                     if held[rotation, block, specialist, seat]:
-                        bot = bot_of[rotation, seat]
+                        bot = bots[rotation, block, seat]
                         games[specialist, bot] += 1
                         wins[specialist, bot] += won * (rank[seat] == 1)
         for specialist in range(specialists):
-            for bot in range(bots):
+            for bot in range(groups):
                 count, parts = games[specialist, bot], wins[specialist, bot]
                 sums.held[specialist, bot] += count
                 sums.held_squared[specialist, bot] += count * count

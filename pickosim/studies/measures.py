@@ -22,6 +22,8 @@ from pickosim.runs.sums import Sums
 from pickosim.stats.estimates import BlockSums, Reading, mean, products, ratio
 from pickosim.stats.moments import Rate
 from pickosim.stats.multiple_testing import adjusted
+from pickosim.studies.schedule import Matchup
+from pickosim.studies.seating import Bots, by_bot
 
 Ints = NDArray[np.int64]
 
@@ -298,14 +300,14 @@ def _bot_wins(bot: str) -> str:
     return f"wins of {bot}"
 
 
-def block_values(tallies: Sequence[Tally], matchup: Sequence[str], tiles: int) -> Ints:
+def block_values(tallies: Sequence[Tally], matchup: Matchup, bots: Bots, tiles: int) -> Ints:
     """(V, B): the values of B blocks, each added up over its games; see `value_names`.
 
-    One tally of B games per rotation: in rotation r, seat s is taken by the bot `matchup[s + r]`. Lead
-    changes are those of games played with `follow_lead`, otherwise 0. `tiles` are those of the rules.
+    One tally of B games per rotation; `bots` says who sat where. Lead changes are those of games played with
+    `follow_lead`, otherwise 0. `tiles` are those of the rules.
     """
     wins = [win_parts(tally.rank) for tally in tallies]
-    by_place = np.sum([np.roll(won, turn, axis=1) for turn, won in enumerate(wins)], axis=0)
+    by_place = np.sum([by_bot(won, who) for won, who in zip(wins, bots, strict=True)], axis=0)
     values = [
         *np.sum([_counted(tally, tiles) for tally in tallies], axis=0),
         *np.sum(wins, axis=0).T,

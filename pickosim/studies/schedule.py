@@ -1,28 +1,31 @@
 """The schedule: which bots meet, in which seats, with which dice, and when to check whether to stop.
 
 A matchup is played in blocks: the same game number, hence the same dice, for every rotation of the
-seats. So every bot sits everywhere equally often, and what the dice favour, they favour for all.
+seats. So every bot sits everywhere equally often, and what the dice favour, they favour for all. From
+block to block the cyclic order changes, so that every bot sits behind every other one equally often.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations, pairwise
+from functools import cache
+from itertools import combinations, pairwise, permutations
 from math import ceil, comb
 from random import Random
+from typing import TYPE_CHECKING
 
-from pickosim.amounts import LAST_GAME, parse_numbers
+from pickosim.amounts import LANE, LAST_GAME, parse_numbers
 from pickosim.errors import PickosimError, suggest
 from pickosim.rules import check_players
+
+if TYPE_CHECKING:
+    from pickosim.games.match import Orders
 
 Matchup = tuple[str, ...]
 """The bots of one game, by name."""
 
 MAX_MATCHUPS = 500
 """Matchups that are played at most by default; of more, a sample."""
-
-LANE = 10**12
-"""Game numbers that a matchup has to itself: no two share dice, so their results are independent."""
 
 FIRST_LOOK = 2048
 """Blocks per matchup before the first check whether to stop."""
@@ -88,9 +91,23 @@ def player_counts(players: int | str | Sequence[int]) -> list[int]:
     return sizes
 
 
-def rotations(matchup: Matchup) -> list[Matchup]:
-    """The seatings of a block: every bot begins once, and who sits behind whom stays the same."""
-    return [matchup[k:] + matchup[:k] for k in range(len(matchup))]
+@cache
+def rotations(matchup: Matchup) -> tuple[Orders, ...]:
+    """Who sits where: the numbers of the bots by seat, for each rotation and each cyclic order.
+
+    A block is played in all rotations of one order, so that every bot begins once. Block b has order b mod F:
+    of P different bots, F is (P - 1)!. If all bots are the same, one seating is enough.
+    """
+    numbers = tuple(range(len(matchup)))
+    if len(set(matchup)) == 1:
+        return ((numbers,),)
+    orders: dict[Matchup, tuple[int, ...]] = {}
+    for rest in permutations(numbers[1:]):
+        order = (0, *rest)
+        orders.setdefault(tuple(matchup[number] for number in order), order)
+    return tuple(
+        tuple(order[k:] + order[:k] for order in orders.values()) for k in range(len(matchup))
+    )
 
 
 def blocks_for(games: int, players: int) -> int:

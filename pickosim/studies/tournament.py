@@ -67,7 +67,9 @@ def plan(options: TournamentOptions) -> Tournament:
     player_counts(players)
     field = [entrant.spec for entrant in make_entrants(bots)]
     missing = max(0, players - len(field)) if len(field) > 1 else 0
-    entrants = tuple(make_entrants([*field, *islice(cycle(field), missing)]))
+    # By name, so that the order in which bots are named does not matter.
+    named = make_entrants([*field, *islice(cycle(sorted(field)), missing)])
+    entrants = tuple(sorted(named, key=lambda entrant: entrant.name))
     names = [entrant.name for entrant in entrants]
     make_match([entrants[0].spec] * players, rules, options.seed)
     matchups, possible = round_robin(
@@ -83,7 +85,7 @@ def plan(options: TournamentOptions) -> Tournament:
         entrants=entrants,
         matchups=tuple(matchups),
         possible_matchups=possible,
-        copies=tuple(names[len(field) :]),
+        copies=tuple(entrant.name for entrant in named[len(field) :]),
         games=games,
         seed=options.seed,
         focus=options.focus,
@@ -92,6 +94,7 @@ def plan(options: TournamentOptions) -> Tournament:
         if options.precision is None
         else parse_share(options.precision, "A precision"),
         sprt=None if options.sprt is None else parse_sprt(options.sprt),
+        tested=named[0].name,
         save_games=options.save_games,
         chunk=options.chunk
         or chunk_size(entrants, rules, players, blocks, options.workers, options.seed),
@@ -138,6 +141,8 @@ class Tournament(StudyBase):
     """By place, if they order the standings; otherwise win shares do."""
     precision: float | None
     sprt: Sprt | None
+    tested: str
+    """The bot named first, which a sequential test is about."""
     save_games: bool
     chunk: int
 
@@ -222,7 +227,7 @@ class Tournament(StudyBase):
 
     def _verdict(self, sums: Sequence[Sums]) -> str | None:
         assert self.sprt is not None
-        (moments,) = win_moments(self.bots, self.matchups, sums)[self.bots[0]]
+        (moments,) = win_moments(self.bots, self.matchups, sums)[self.tested]
         return self.sprt.verdict(*moments, self.players)
 
     # ------------------------------------------------------------------------------------------ results
@@ -258,7 +263,7 @@ class Tournament(StudyBase):
             found["widest_half"] = widest = self._widest(sums)
             remarks.append(self._about_precision(widest, self.precision))
         if self.sprt is not None:
-            (moments,) = win_moments(self.bots, self.matchups, sums)[self.bots[0]]
+            (moments,) = win_moments(self.bots, self.matchups, sums)[self.tested]
             found["sprt"] = {
                 **asdict(self.sprt),
                 "llr": self.sprt.llr(*moments, self.players),
@@ -308,7 +313,8 @@ class Tournament(StudyBase):
     def _about_test(self, test: Mapping[str, Any], games: int) -> str:
         assert self.sprt is not None
         even = 1 / self.players
-        first, second = map(quoted, self.bots)
+        first = quoted(self.tested)
+        second = next(quoted(bot) for bot in self.bots if bot != self.tested)
         low, high = (f"{100 * (even + off):g} %" for off in (self.sprt.low, self.sprt.high))
         said = {
             "H0": f"{first} wins {low} against {second} rather than {high}",

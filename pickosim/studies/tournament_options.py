@@ -78,7 +78,7 @@ class TournamentOptions(StudyOptions):
     focus: Annotated[
         str | None, Option("Only matchups with this bot: a gauntlet.", "eager", metavar="BOT")
     ] = None
-    together: Annotated[bool, Option("One matchup of all bots, in this order.", True)] = False
+    together: Annotated[bool, Option("One matchup of all bots.", True)] = False
     max_matchups: Annotated[
         int,
         Option("Matchups at most; of more, a sample drawn with the seed.", 100, metavar="NUMBER"),

@@ -24,6 +24,7 @@ from pickosim.runs.sums import Sums
 from pickosim.studies.arms import Arm, play_arm
 from pickosim.studies.holders import holder_sums
 from pickosim.studies.schedule import Matchup, rotations
+from pickosim.studies.seating import Bots, bots_by_seat, by_bot
 
 Ints = NDArray[np.int64]
 
@@ -70,7 +71,7 @@ class GameSums(NamedTuple):
 
 @dataclass(frozen=True)
 class MatchupJob:
-    """The games of a matchup: an arm per rotation of the seats."""
+    """The games of a matchup, in all rotations of the seats."""
 
     matchup: Matchup
     """The bots by name."""
@@ -79,9 +80,9 @@ class MatchupJob:
 
     @property
     def arms(self) -> list[Arm]:
-        """One per rotation."""
+        """One, with all rotations."""
         specs = tuple(entrant.spec for entrant in self.entrants)
-        return [Arm(turned, self.rules) for turned in rotations(specs)]
+        return [Arm(specs, self.rules, rotations=rotations(self.matchup))]
 
     @property
     def in_hand(self) -> int:
@@ -90,16 +91,18 @@ class MatchupJob:
 
     def play(self, seed: int, first: int, blocks: int) -> tuple[Sums, list[Tally]]:
         """See `block_sums`."""
-        tallies = [play_arm(arm, seed, first, blocks) for arm in self.arms]
-        return block_sums(tallies, first), tallies
+        tally = play_arm(self.arms[0], seed, first, blocks)
+        tallies = tally.by_rotation(len(self.matchup))
+        return block_sums(tallies, bots_by_seat(self.matchup, first, blocks), first), tallies
 
     def saved(self, tallies: Sequence[Tally], part: int, seed: int, first: int) -> pl.DataFrame:
         """One row per game and seat."""
-        return saved_games(rotations(self.matchup), tallies, part, seed, first)
+        bots = bots_by_seat(self.matchup, first, len(tallies[0].turns))
+        return saved_games(self.matchup, bots, tallies, part, seed, first)
 
 
-def block_sums(tallies: Sequence[Tally], first: int) -> Sums:
-    """The sums of blocks numbered from `first` on: one tally per rotation, B games each.
+def block_sums(tallies: Sequence[Tally], bots: Bots, first: int) -> Sums:
+    """The sums of blocks numbered from `first` on: one tally per rotation, B games each; who sat where.
 
     `blocks` and `unfinished` games; all of `GameSums`; `choices` (GROUPS, 2**P, P): see `count_choices`;
     `turns` (T,) is a histogram; with specialists also what `holder_sums` says.
@@ -108,19 +111,17 @@ def block_sums(tallies: Sequence[Tally], first: int) -> Sums:
     ranks = np.stack([tally.rank for tally in tallies])
     scores = np.stack([tally.score for tally in tallies])
     games = _empty_game_sums(players, int(scores.max()) + 1)
-    add_games(ranks, scores, games)
+    add_games(ranks, scores, bots, games)
     choices = np.zeros((GROUPS, 1 << players, players), np.int64)
-    for rotation in range(players):
-        # In rotation r, bot b sits in seat b - r.
-        count_choices(np.roll(ranks[rotation], rotation, axis=-1), first, choices)
-    bot_of = (np.arange(players) + np.arange(players)[:, None]) % players
+    for rank, who in zip(ranks, bots, strict=True):
+        count_choices(by_bot(rank, who), first, choices)
     return {
         "blocks": np.array(ranks.shape[1], np.int64),
         "unfinished": np.array(sum(int((~tally.finished).sum()) for tally in tallies), np.int64),
         **games._asdict(),
         "choices": choices,
         "turns": np.bincount(np.concatenate([tally.turns for tally in tallies])),
-        **holder_sums(tallies, bot_of),
+        **holder_sums(tallies, bots),
     }
 
 
@@ -135,8 +136,13 @@ def _empty_game_sums(players: int, scores: int) -> GameSums:
 
 
 @kernel
-def add_games(ranks: NDArray[np.uint8], scores: NDArray[np.uint16], sums: GameSums) -> None:
-    """Add up games; ranks and scores are (R, B, P) by rotation, block and seat."""
+def add_games(
+    ranks: NDArray[np.uint8],
+    scores: NDArray[np.uint16],
+    bots: Bots,
+    sums: GameSums,
+) -> None:
+    """Add up games; ranks and scores are (R, B, P) by rotation, block and seat, like `bots`."""
     rotations, blocks, players = ranks.shape
     wins, points = np.zeros(players, np.int64), np.zeros(players, np.int64)
     seat_wins, seat_points = np.zeros(players, np.int64), np.zeros(players, np.int64)
@@ -147,9 +153,10 @@ def add_games(ranks: NDArray[np.uint8], scores: NDArray[np.uint16], sums: GameSu
         ahead[:], places[:] = 0, 0
         for rotation in range(rotations):
             rank, score = ranks[rotation, block], scores[rotation, block]
+            who = bots[rotation, block]
             share = win(rank)
             for seat in range(players):
-                bot = (seat + rotation) % players
+                bot = who[seat]
                 won, scored = share * (rank[seat] == 1), as_int(score[seat])
                 sums.wins[bot, seat] += won
                 sums.wins_squared[bot, seat] += won * won
@@ -164,7 +171,7 @@ def add_games(ranks: NDArray[np.uint8], scores: NDArray[np.uint16], sums: GameSu
                 tied = 0
                 for other in range(players):
                     tied += rank[seat] == rank[other]
-                    rival = (other + rotation) % players
+                    rival = who[other]
                     before = as_int(rank[seat] < rank[other]) - as_int(rank[seat] > rank[other])
                     ahead[bot, rival] += PARTS // 2 * (1 + before)
                 best = as_int(rank[seat]) - 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pickosim.games.batch import play_games
 from pickosim.games.match import make_match
+from pickosim.studies.seating import bots_by_seat
 from pickosim.studies.tournament_sums import block_sums
 
 
@@ -11,4 +12,5 @@ def warm_up() -> None:
     """Play a few games that use every kernel of the engine, and add them up."""
     for rules in ("manual", "extrawurm"):
         match = make_match(["eager", "thief", "random", "gambler"], rules)
-        block_sums([play_games(match, 0, 32, follow_lead=True)] * len(match.specs), 0)
+        tally = play_games(match, 0, 32, follow_lead=True)
+        block_sums([tally] * len(match.specs), bots_by_seat(match.specs, 0, 32), 0)

@@ -227,7 +227,7 @@ class _Position(NamedTuple):
 def _position(match: Match, situation: Situation) -> _Position:
     """Put a situation onto a table, and the white dice into the player's hand."""
     batch, row = Batch(match, 0, 1), np.zeros(1, np.int32)
-    deal(batch.books, batch.table, row, 0, np.uint64(match.seed))
+    deal(batch.books, batch.table, row, 0, 0, 1, np.uint64(match.seed))
     game, number = batch.table[0], {int(tile): k for k, tile in enumerate(batch.values)}
     tops = [situation.own, *situation.rivals]
     game["grill"] = sum(1 << number[tile] for tile in situation.grill)
