@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pickosim.errors import RulesError, suggest
+from pickosim.files import MOST_TEXT, read_regular
 from pickosim.rules import (
     MAPPINGS,
     Options,
@@ -259,7 +260,7 @@ def _from_file(path: Path, chain: tuple[Path, ...]) -> RuleSet:
 def _text_of(path: Path) -> str:
     """The text of a rule file, without the byte order mark that some editors write."""
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return read_regular(path, MOST_TEXT).decode("utf-8-sig")
     except FileNotFoundError:
         raise RulesError("the file does not exist.") from None
     except IsADirectoryError:

@@ -27,7 +27,7 @@ FOLDERS = sorted(path.parent for path in PACKAGE.glob("*/__init__.py"))
 STRATEGIES = sorted((ROOT / "strategies").glob("*.py"))
 
 LAYERS = {
-    "": "errors amounts rules rule_files explanations columns",
+    "": "errors files amounts rules rule_files explanations columns",
     "engine": "kernels records dice rulebook log table turn claim tally results",
     "bots": "table_view view strategy heuristics loading catalogue digest entrants",
     "solver": "graph law solve cache valuation",

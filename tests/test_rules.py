@@ -1,6 +1,7 @@
 """The rules: presets against the rules page, every way to write options, every error."""
 
 import json
+import os
 import pickle
 import re
 import subprocess
@@ -677,13 +678,10 @@ def test_a_file_that_is_not_text(tmp_path: Path) -> None:
     assert mistake(path) == f"{path}: the file is not UTF-8 text (at byte 8)."
 
 
-def test_a_file_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object, **__: object) -> str:
-        raise PermissionError(13, "Permission denied")
-
-    path = write(tmp_path / "my.toml", "")
-    monkeypatch.setattr(Path, "read_text", refuse)
-    assert mistake(path) == f"{path}: the file cannot be read (Permission denied)."
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "my.toml"
+    os.mkfifo(path)
+    assert mistake(path) == f"{path}: the file cannot be read (Not a regular file)."
 
 
 def test_an_error_in_an_extended_file_names_both_files(

@@ -22,6 +22,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import pickosim.strategies
 from pickosim.bots.strategy import Strategy, bot_name, with_parameters
 from pickosim.errors import BotError, suggest
+from pickosim.files import read_regular
 
 ENTRY_POINTS = "pickosim.strategies"
 
@@ -38,11 +39,16 @@ def installed_bots() -> list[str]:
     return sorted(entry_points(group=ENTRY_POINTS).names)
 
 
+def is_file(spec: str) -> bool:
+    """Whether a spec names a file, not a bot that is built in or installed."""
+    return spec.split(":")[0].endswith(".py")
+
+
 def load_bot(spec: str) -> Strategy:
     """The bot that a spec names, with its parameters."""
     source, *rest = spec.split(":")
     parameters = _parameters(spec, rest.pop()) if rest and "=" in rest[-1] else {}
-    if source.endswith(".py"):
+    if is_file(spec):
         kind = _class_in_file(spec, Path(source), rest.pop(0) if rest else None)
     else:
         kind = _class_by_name(source)
@@ -120,9 +126,7 @@ def _module_from(path: Path) -> ModuleType:
     Always from source, never from cached bytecode: Python would miss an edit within the same second.
     """
     try:
-        source = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise BotError(f"{path} cannot be read: {error.strerror}.") from error
+        source = source_of(path).decode()
     except UnicodeDecodeError as error:
         raise BotError(f"{path} is not UTF-8 text.") from error
     digest = sha256(f"{path.resolve()}\0{source}".encode()).hexdigest()[:16]
@@ -138,6 +142,14 @@ def _module_from(path: Path) -> ModuleType:
         del sys.modules[name]
         raise _unloadable(str(path), error) from error
     return module
+
+
+def source_of(path: Path) -> bytes:
+    """The content of a bot's file."""
+    try:
+        return read_regular(path)
+    except OSError as error:
+        raise BotError(f"{path} cannot be read: {error.strerror}.") from error
 
 
 def _unloadable(where: str, error: BaseException) -> BotError:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pickosim.errors import PickosimError, suggest
+from pickosim.files import MOST_TEXT, read_regular
 from pickosim.runs.progress import Progress
 from pickosim.runs.results import Results
 from pickosim.studies.kinds import OPTIONS, plan, study_kind
@@ -165,7 +166,7 @@ def _required(options: type[StudyOptions]) -> list[str]:
 
 def _text_of(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return read_regular(path, MOST_TEXT).decode()
     except (OSError, UnicodeDecodeError) as error:
         beside = sorted(file.name for file in path.parent.glob("*.toml"))
         why = getattr(error, "strerror", None) or "it is not UTF-8 text"

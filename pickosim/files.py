@@ -1,0 +1,80 @@
+"""Files: read within a limit, written whole or not at all, and their checksums."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+
+MOST_TEXT = 1 << 20
+"""Bytes of the largest file that a person may have written."""
+
+
+def read_regular(path: Path, most: int | None = None) -> bytes:
+    """The content of a regular file of at most that many bytes; a device could go on for ever."""
+    with open(path, "rb", opener=_without_waiting) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "Not a regular file", str(path))
+        content = file.read() if most is None else file.read(most + 1)
+    if most is not None and len(content) > most:
+        raise OSError(errno.EFBIG, f"More than {most:,} bytes", str(path))
+    return content
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Open a file; if it is a pipe, without waiting for its other end."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all, whenever the process is stopped or the power fails.
+
+    Only a regular file is replaced: neither a device nor a link.
+    """
+    with suppress(FileNotFoundError):
+        if not stat.S_ISREG(path.lstat().st_mode):
+            raise OSError(errno.EINVAL, "Not a regular file", str(path))
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside.unlink(missing_ok=True)  # of an earlier process of that number
+    try:
+        with beside.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except BaseException as error:
+        beside.unlink(missing_ok=True)
+        if isinstance(error, OSError):  # of a full disk Python does not say which file it is
+            error.filename = str(path)
+        raise
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Have the names of a folder's files on the disk, where the system can do that."""
+    if os.name != "posix":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # not on every file system
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def digest(content: bytes) -> str:
+    """The SHA-256 of a file's content."""
+    return sha256(content).hexdigest()
+
+
+def file_digest(path: Path) -> str:
+    """The SHA-256 of a file, or nothing if it cannot be read."""
+    try:
+        return digest(read_regular(path))
+    except OSError:
+        return ""
