@@ -157,7 +157,7 @@ def class_name(path: Path) -> str:
     if path.name == stem or not stem.isidentifier() or keyword.iskeyword(stem):
         raise PickosimError(
             f"{path} is not a valid file name for a bot. Use letters, digits and _, no digit first, no "
-            f"Python keyword, and the ending .py, e.g. {path.with_name(_possible(stem))}."
+            f"Python keyword, and the ending .py, e.g. {path.parent / _possible(stem)}."
         )
     name = _camel_case(stem)
     if not name.isidentifier():
