@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from pickosim.rule_files import load_rules, presets
     from pickosim.rules import RULES_VERSION, SPECIALISTS, WORM, RuleSet
     from pickosim.runs.progress import Progress
-    from pickosim.runs.results import Results, load_results
+    from pickosim.runs.results import Results
     from pickosim.solver.valuation import Valuation
     from pickosim.studies.balance import balance
     from pickosim.studies.compare import compare
     from pickosim.studies.experiments import experiment
+    from pickosim.studies.stored import load_results
     from pickosim.studies.tournament import tournament
     from pickosim.turn_odds.answer import odds
 
@@ -60,7 +61,7 @@ _HOMES = {
     "experiment": "studies.experiments",
     "explain_rule": "explanations",
     "explain_rules": "explanations",
-    "load_results": "runs.results",
+    "load_results": "studies.stored",
     "load_rules": "rule_files",
     "odds": "turn_odds.answer",
     "play": "api",

@@ -21,15 +21,19 @@ from pickosim.games.trace import Event, trace_game
 from pickosim.reports.html_report import write_report
 from pickosim.rule_files import differences, load_rules
 from pickosim.rules import RuleSet
-from pickosim.runs.folder import Manifest, RunFolder
+from pickosim.runs.folder import RunFolder
 from pickosim.runs.progress import Progress
-from pickosim.runs.results import Results, load_results
+from pickosim.runs.results import Results
 from pickosim.runs.run import resume as resume_run
 from pickosim.studies.kinds import study_kind
 from pickosim.studies.options import CORES, RunOptions, make_options
 from pickosim.studies.schedule import rotations
+from pickosim.studies.stored import load_results, planned_study
 from pickosim.studies.study import crew_of, study_of
 from pickosim.studies.tournament import Tournament
+
+MOST_LISTED = 3
+"""Damaged files that are named."""
 
 
 def play(
@@ -63,12 +67,22 @@ def resume(
     scheduler: str | None = None,
     progress: Progress | None = None,
 ) -> Results:
-    """Resume an interrupted run; the results are identical to those of an uninterrupted one."""
+    """Resume an interrupted run; the results are identical to those of an uninterrupted one.
+
+    Damaged files of a finished run are made again.
+    """
     options = make_options(RunOptions, workers=workers, backend=backend, scheduler=scheduler)
+    progress = progress or Progress()
     run_folder = RunFolder(Path(folder))
     with run_folder.reopen() as manifest:
-        if manifest["status"] == "finished" and _is_intact(run_folder, manifest):
-            return load_results(folder)
+        if run_folder.was_restored:
+            progress.say("manifest.json was damaged; it is restored from plan.json.")
+        if manifest["status"] == "finished":
+            damaged = run_folder.damaged(manifest)
+            if not damaged:
+                progress.say("The run is finished; nothing is left to play.")
+                return load_results(folder)
+            progress.say(f"Damaged or missing files are made again: {_listed(damaged)}.")
         try:
             study = study_of(study_kind(manifest["kind"]), manifest)
         except BotError as error:
@@ -81,14 +95,10 @@ def resume(
         return resume_run(study, run_folder, manifest, crew_of(options), progress)
 
 
-def _is_intact(folder: RunFolder, manifest: Manifest) -> bool:
-    """Whether a finished run has all of its files, and its tables can be read."""
-    try:
-        for name in manifest["tables"]:
-            folder.frame(name)
-    except PickosimError:
-        return False
-    return not manifest["plan"].get("save_games") or folder.has_all_games()
+def _listed(files: Sequence[str]) -> str:
+    """The first of some files, and how many more there are."""
+    more = len(files) - MOST_LISTED
+    return f"{', '.join(files[:MOST_LISTED])}{f' and {more:,} more' if more > 0 else ''}"
 
 
 def game_of_run(folder: str | Path, game: int, rotation: int = 0) -> Match:
@@ -96,7 +106,7 @@ def game_of_run(folder: str | Path, game: int, rotation: int = 0) -> Match:
     manifest = RunFolder(Path(folder)).manifest()
     if manifest["kind"] != Tournament.kind:
         raise PickosimError(f"{folder} is not a tournament; its games cannot be watched.")
-    study = Tournament.from_plan(manifest["plan"])
+    study = planned_study(manifest)
     number, block = divmod(game, LANE)
     most = study.looks[-1]
     if not (0 <= number < study.parts and block < most):

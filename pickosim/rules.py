@@ -625,10 +625,15 @@ def validated(model: type[M], options: Mapping[str, Any]) -> M:
 def _explanation(error: ErrorDetails, options: Mapping[str, Any]) -> str:
     """One sentence on what pydantic found wrong with written options."""
     if not error["loc"]:
-        return str(error["ctx"]["error"])
+        return str(error["ctx"]["error"]) if "ctx" in error else "these are not options of rules."
     option = str(error["loc"][0])
+    if option not in Options.model_fields or option not in options:
+        known = option in Options.model_fields
+        return f'the option "{option}" is {"missing" if known else "unknown"}.'
     given = options[option]
     if mapping := MAPPINGS.get(option):
+        if len(error["loc"]) == 1:
+            return f"{option} must map {mapping.shape}, not {quoted(given)}."
         key = str(error["loc"][1])
         return f"{option}.{key} must be {mapping.allowed_entry}, not {quoted(given[key])}."
     hint = suggest(given, values_of(option)) if isinstance(given, str) else ""

@@ -95,7 +95,11 @@ def progress_bar() -> Iterator[Progress]:
                 bar.set_postfix_str(status(), refresh=False)
             bar.update(games)
 
-        yield Progress(begin, found, played)
+        def say(sentence: str) -> None:
+            bar.clear()
+            note(sentence)
+
+        yield Progress(begin, found, played, say)
 
 
 def show_results(results: Results, form: Literal["text", "json", "csv"]) -> None:
@@ -108,7 +112,8 @@ def show_results(results: Results, form: Literal["text", "json", "csv"]) -> None
         print(as_csv(results), end="")
     else:
         show(*as_text(results))
+    speed = results.manifest["games_per_second"]
     note(
-        f"{results.games:,} games, {results.unfinished:,} unfinished (ended by the turn limit); "
-        f"{results.manifest['games_per_second']:,} games/s. Tables in {results.folder}."
+        f"{results.games:,} games, {results.unfinished:,} unfinished (ended by the turn limit)"
+        f"{f'; {speed:,} games/s' if speed else ''}. Tables in {results.folder}."
     )

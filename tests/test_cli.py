@@ -238,8 +238,9 @@ def test_the_results_of_a_run_fit_a_terminal(tmp_path, columns):
     shown = re.sub(r"\x1b\[[\d;]*m", "", run_in_terminal("resume", out, columns=columns))
     lines = [line.rpartition("\r")[2].rstrip() for line in shown.split("\n")]
     (end,) = [k for k, line in enumerate(lines) if "games, 0 unfinished" in line]
+    assert lines[0] == "The run is finished; nothing is left to play."
     assert max(map(len, lines[:end])) <= columns
-    assert_snapshot(f"compare-{columns}", "\n".join(lines[:end]) + "\n")
+    assert_snapshot(f"compare-{columns}", "\n".join(lines[1:end]) + "\n")
 
 
 @pytest.mark.parametrize(

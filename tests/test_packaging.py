@@ -34,10 +34,10 @@ LAYERS = {
     "games": "match ask batch frames trace check",
     "turn_odds": "question answer",
     "stats": "moments estimates quantiles multiple_testing ratings sprt",
-    "runs": "sums progress provenance folder results workers run",
+    "runs": "sums progress provenance manifest folder results workers run",
     "studies": "schedule seating measures variants options tournament_options compare_options balance_options kinds study arms "
     "holders sentences tournament_sums tournament_results tournament compare_sums compare_results compare_findings "
-    "compare balance_sums balance_search balance_results balance_findings balance experiments warm",
+    "compare balance_sums balance_search balance_results balance_findings balance experiments stored warm",
     " ": "baseline bench",
     "reports": "layout intervals cells story rules_text bot_text odds_text bench_text tournament_text compare_text balance_text "
     "result_text charts figures html_report",

@@ -27,8 +27,8 @@ from pickosim.reports.html_report import (
     write_report,
 )
 from pickosim.runs.folder import RunFolder
-from pickosim.runs.results import load_results
 from pickosim.studies.compare_results import FRAMES as COMPARE
+from pickosim.studies.stored import load_results
 
 CHROMIUM = shutil.which("chromium")
 in_browser = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on this machine")
@@ -275,18 +275,30 @@ def test_what_is_only_seen_is_called_an_association(runs, kind):
     assert ("This is an association" in page) == (kind != "compare")
 
 
+def replace_tables(folder: Path, tables: dict[str, pl.DataFrame]) -> None:
+    """Put other tables into a run, with their checksums."""
+    run_folder = RunFolder(folder)
+    manifest = run_folder.manifest()
+    run_folder.write_frames(tables, (), ())
+    run_folder.write_manifest(manifest | {"files": manifest["files"] | run_folder.files})
+
+
 def test_no_text_can_break_out_of_the_page(runs, tmp_path):
     """A bot may be loaded from any path: its name is text, and never markup."""
     folder = tmp_path / "run"
     shutil.copytree(runs["tournament"], folder)
     evil = "</script><script>alert(1)</script><b>"
-    for name in json.loads((folder / "manifest.json").read_text())["tables"]:
+    manifest = RunFolder(folder).manifest()
+    tables = {}
+    for name in manifest["tables"]:
         table = pl.read_parquet(folder / f"{name}.parquet")
         texts = [column for column, kind in table.schema.items() if kind == pl.String]
-        table = table.with_columns(pl.col(texts).str.replace_all("random", evil, literal=True))
-        table.write_parquet(folder / f"{name}.parquet")
-    manifest = (folder / "manifest.json").read_text().replace("random", evil)
-    (folder / "manifest.json").write_text(manifest)
+        tables[name] = table.with_columns(
+            pl.col(texts).str.replace_all("random", evil, literal=True)
+        )
+    replace_tables(folder, tables)
+    text = json.dumps(RunFolder(folder).manifest()).replace("random", evil)
+    RunFolder(folder).write_manifest(json.loads(text))
     page = write_report(folder).read_text(encoding="utf-8")
     assert evil not in page
     assert "<b>" not in page.split('<script type="module">')[0]
@@ -402,7 +414,7 @@ def test_of_a_long_table_the_beginning_is_shown(runs, tmp_path, rows):
     lengths = pl.read_parquet(folder / "lengths.parquet")
     numbers = pl.int_range(1, rows + 1, dtype=lengths.schema["turns"], eager=True)
     lengths = pl.DataFrame({"turns": numbers, "games": pl.Series([1] * rows)})
-    lengths.write_parquet(folder / "lengths.parquet")
+    replace_tables(folder, {"lengths": lengths})
     page = write_report(folder).read_text(encoding="utf-8")
     section = page.split('<section id="lengths">')[1].split("</section>")[0]
     assert section.count("<tr>") == MOST_ROWS + 1

@@ -345,19 +345,17 @@ def test_changed_rules_are_refused(tmp_path, monkeypatch):
 
 
 def test_a_changed_plan_is_refused(copied):
-    path = copied / "manifest.json"
-    manifest = json.loads(path.read_text("utf-8"))
+    manifest = RunFolder(copied).manifest()
     manifest["plan"]["seed"] = 4
-    path.write_text(json.dumps(manifest), encoding="utf-8")
+    RunFolder(copied).write_manifest(manifest)
     with pytest.raises(PickosimError, match="is not the one that the run began with"):
         pickosim.resume(copied)
 
 
 def test_another_pickosim_is_refused(copied):
-    path = copied / "manifest.json"
-    manifest = json.loads(path.read_text("utf-8"))
+    manifest = RunFolder(copied).manifest()
     manifest["plan"]["source"] = "0" * 16
-    path.write_text(json.dumps(manifest), encoding="utf-8")
+    RunFolder(copied).write_manifest(manifest)
     with pytest.raises(PickosimError, match="begun with another pickosim"):
         pickosim.resume(copied)
 
@@ -411,7 +409,7 @@ def test_another_engine_is_refused(copied, tmp_path):
 def test_a_folder_of_another_layout_is_refused(copied):
     path = copied / "manifest.json"
     manifest = json.loads(path.read_text("utf-8"))
-    del manifest["format"]
+    del manifest["format"], manifest["sha256"]
     path.write_text(json.dumps(manifest), encoding="utf-8")
     for load in (pickosim.resume, pickosim.load_results, pickosim.report):
         with pytest.raises(PickosimError, match=r"was written by another version of pickosim \("):

@@ -43,11 +43,11 @@ def compare_text(results: Results) -> Iterator[RenderableType]:
     yield _legend(results.variants, reference)
     for players in dict.fromkeys(measures["players"]):
         yield Text()
-        stronger = result["stronger"].get(str(players), "")
+        stronger = result.get("stronger", {}).get(str(players), "")
         yield _side_by_side(measures.filter(pl.col("players") == players), players, stronger)
     yield Text()
     yield Text("± is half the 95 % interval; * differs from the reference beyond chance.", "dim")
-    yield from _drawings(measures, reference, sorted(set(result["stronger"].values())))
+    yield from _drawings(measures, reference, sorted(set(result.get("stronger", {}).values())))
     yield Text()
     yield Text(result["headline"], style="bold")
     sentences = Table.grid(padding=(0, 1))

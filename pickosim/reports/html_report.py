@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from pickosim import __version__
 from pickosim.errors import PickosimError, suggest
+from pickosim.files import write_whole
 from pickosim.reports.cells import Cells, shown_columns
 from pickosim.reports.layout import breakable
 from pickosim.rule_files import as_arguments, option_texts
 from pickosim.rules import RuleSet
-from pickosim.runs.folder import write_whole, written
-from pickosim.runs.results import Results, load_results
+from pickosim.runs.folder import written
+from pickosim.runs.results import Results
+from pickosim.studies.stored import load_results
 
 if TYPE_CHECKING:
     from pickosim.reports.figures import Figure

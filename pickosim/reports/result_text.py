@@ -51,9 +51,10 @@ def _any_study(results: Results) -> Iterator[RenderableType]:
 
 
 def as_json(results: Results) -> dict[str, Any]:
-    """All tables, each a list of its rows, and the manifest."""
+    """All tables, each a list of its rows, and the manifest without the checksums of files."""
     tables = {name: records(frame) for name, frame in results.frames.items()}
-    return {**tables, "manifest": dict(results.manifest)}
+    manifest = {key: value for key, value in results.manifest.items() if key != "files"}
+    return {**tables, "manifest": manifest}
 
 
 def as_csv(results: Results) -> str:

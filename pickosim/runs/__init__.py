@@ -1,5 +1,5 @@
 """Runs: any study in chunks, by many workers, into a folder that survives interruptions. No bots and no rules here.
 
 In reading order: `sums` (whole numbers, and the files that keep them), `progress` (callbacks), `provenance` (machine,
-versions, sources), `folder`, `results`, `workers`, `run`.
+versions, sources), `manifest`, `folder`, `results`, `workers`, `run`.
 """

@@ -1,6 +1,7 @@
 """The run folder: manifest, shards of finished chunks, result tables; locked while a run writes to it.
 
-- RUN/manifest.json: what is played, with which versions, and how it went
+- RUN/manifest.json: what is played, with which versions, how it went, and the checksum of every file
+- RUN/plan.json: the manifest as it was when the run began, in case the other one is damaged
 - RUN/sums/: one file per finished chunk, all that is needed to resume after an interruption
 - RUN/games/: with --save-games, one Parquet file per chunk, one row per game and seat
 - RUN/*.parquet: the result tables, once the run is finished
@@ -11,10 +12,11 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import stat
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +24,20 @@ import polars as pl
 from filelock import FileLock, Timeout
 
 from pickosim.errors import PickosimError, suggest
+from pickosim.files import digest, file_digest, read_regular, sync_folder, write_whole
+from pickosim.runs.manifest import (
+    AnotherVersionError,
+    Manifest,
+    ManifestError,
+    sealed,
+    unsealed,
+)
 from pickosim.runs.sums import Sums, packed, unpacked
 
-FORMAT = 2
-"""Version of the layout of run folders: a folder of another version is refused."""
+MANIFEST, COPY = "manifest.json", "plan.json"
 
-Manifest = dict[str, Any]
+MOST_MANIFEST = 1 << 26
+"""Bytes of the largest manifest: the checksums of 20,000 chunks and their games take 4 MB."""
 
 
 class RunFolder:
@@ -37,6 +47,10 @@ class RunFolder:
         self.path = path
         self.games = path / "games"
         self._sums = path / "sums"
+        self.files: dict[str, str] = {}
+        """Checksums of the files that were written, or found sound, by their paths within the folder."""
+        self.was_restored = False
+        """Whether the manifest was damaged, and made again from its copy."""
 
     # ------------------------------------------------------------------------- beginning and locking
 
@@ -54,20 +68,49 @@ class RunFolder:
                 f"The run folder {self.path} cannot be made: {error.strerror}. "
                 "Choose another with --out."
             ) from error
+        self._refuse_links()
         with self._locked():
-            if (self.path / "manifest.json").exists():
+            if self._has(MANIFEST) or self._has(COPY):
                 raise PickosimError(self._occupied())
-            self._sums.mkdir(exist_ok=True)
-            self.write_manifest(manifest)
+            with self._writing():
+                self._sums.mkdir(exist_ok=True)
+                write_whole(self.path / COPY, sealed(manifest))
+                self.write_manifest(manifest)
+                sync_folder(self.path.parent)
             yield
 
     @contextmanager
     def reopen(self) -> Iterator[Manifest]:
-        """Lock the folder of a run that was begun before, and read its manifest."""
-        manifest = self.manifest()
+        """Lock the folder of a run that was begun before, and read its manifest.
+
+        A damaged manifest is replaced by what it was when the run began, a damaged copy by the manifest.
+        """
+        if not self._has(COPY):
+            self.manifest()  # says what is wrong, and leaves no lock in a folder that is not a run's
+        self._refuse_links()
         with self._locked():
-            self._sums.mkdir(exist_ok=True)
+            try:
+                manifest = self.manifest()
+            except ManifestError:
+                manifest = self._copy()
+                self.was_restored = True
+                with self._writing():
+                    self.write_manifest(manifest)
+            with self._writing():
+                self._sums.mkdir(exist_ok=True)
+                try:
+                    self._copy()
+                except PickosimError:
+                    write_whole(self.path / COPY, sealed(manifest | {"status": "running"}))
             yield manifest
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Say in a sentence why the folder cannot be written."""
+        try:
+            yield
+        except OSError as error:
+            raise PickosimError(f"{self.path} cannot be written: {error.strerror}.") from error
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -85,6 +128,18 @@ class RunFolder:
         finally:
             lock.release()
 
+    def _refuse_links(self) -> None:
+        """Refuse a folder in which a link leads elsewhere: what is written must stay in the folder."""
+        for name, is_kind in (
+            ("lock", stat.S_ISREG),
+            ("sums", stat.S_ISDIR),
+            ("games", stat.S_ISDIR),
+        ):
+            path = self.path / name
+            if self._has(name) and not is_kind(path.lstat().st_mode):
+                what = "file" if is_kind is stat.S_ISREG else "folder"
+                raise PickosimError(f"{path} is not a {what}; nothing is written to it.")
+
     def _is_foreign(self) -> bool:
         """Whether the folder holds files that are not of a run: then not even a lock is put there."""
         try:
@@ -93,61 +148,102 @@ class RunFolder:
             return False
         except NotADirectoryError:
             return True
-        return bool(names - {"lock", "sums"}) and "manifest.json" not in names
+        return bool(names - {"lock", "sums"}) and not names & {MANIFEST, COPY}
 
     def _occupied(self) -> str:
-        if self.manifest()["status"] == "finished":
+        try:
+            is_finished = self.manifest()["status"] == "finished"
+        except ManifestError:
+            is_finished = False
+        if is_finished:
             return f"{self.path} holds a finished run; choose a new folder with --out."
         return (
             f"{self.path} holds a run that is not finished. To resume it: "
-            f"pickosim resume {shlex.quote(str(self.path))}. For a new one, choose another folder with --out."
+            f"{self.resume_command}. For a new one, choose another folder with --out."
         )
+
+    def _has(self, name: str) -> bool:
+        """Whether there is anything of that name, even a link that leads nowhere."""
+        return os.path.lexists(self.path / name)
+
+    @property
+    def resume_command(self) -> str:
+        """The command that resumes the run, or makes damaged files again."""
+        return f"pickosim resume {shlex.quote(str(self.path))}"
 
     # -------------------------------------------------------------------------------- the manifest
 
     def manifest(self) -> Manifest:
-        """What is played here, and how it went."""
-        try:
-            manifest: Manifest = json.loads((self.path / "manifest.json").read_text("utf-8"))
-            if not isinstance(manifest, dict) or not {"plan", "kind", "status"} <= set(manifest):
-                raise ValueError("it is not the manifest of a run")
-        except FileNotFoundError as error:
-            raise PickosimError(
-                f"{self.path} is not a run folder: there is no {self.path / 'manifest.json'}"
-                f"{_nearby(self.path)}"
-            ) from error
-        except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or error
-            raise PickosimError(f"{self.path / 'manifest.json'} cannot be read: {why}.") from error
-        if manifest.get("format") != FORMAT:
-            raise PickosimError(
-                f"{self.path} was written by another version of pickosim "
-                f"({manifest.get('versions', {}).get('pickosim', 'unknown')}), whose run folders have "
-                "another layout. Read it with that version, or begin a new run."
-            )
-        return manifest
+        """What is played here, and how it went; its checksum is compared."""
+        return self._manifest_in(MANIFEST)
 
     def write_manifest(self, manifest: Manifest) -> None:
-        """Write it whole or not at all."""
-        text = json.dumps(manifest, indent=2, ensure_ascii=False)
-        write_whole(self.path / "manifest.json", (text + "\n").encode())
+        """Write it whole or not at all, with its checksum."""
+        write_whole(self.path / MANIFEST, sealed(manifest))
+
+    def _copy(self) -> Manifest:
+        """The manifest as it was when the run began."""
+        return self._manifest_in(COPY)
+
+    def _manifest_in(self, name: str) -> Manifest:
+        path = self.path / name
+        has_copy = name == MANIFEST and self._has(COPY)
+        try:
+            return unsealed(read_regular(path, MOST_MANIFEST))
+        except AnotherVersionError as error:
+            raise PickosimError(
+                f"{self.path} was written by another version of pickosim ({error}), whose run folders "
+                "have another layout. Read it with that version, or begin a new run."
+            ) from error
+        except FileNotFoundError as error:
+            if has_copy:
+                raise ManifestError(
+                    f"There is no {path}. To restore it: {self.resume_command}"
+                ) from error
+            raise PickosimError(
+                f"{self.path} is not a run folder: there is no {path}{_nearby(self.path)}"
+            ) from error
+        except OSError as error:
+            raise PickosimError(f"{path} cannot be read: {error.strerror}.") from error
+        except ManifestError as error:
+            restore = f" To restore it: {self.resume_command}" if has_copy else ""
+            raise ManifestError(f"{path} cannot be read: {error}.{restore}") from error
 
     # ----------------------------------------------------------------------------------- the shards
+
+    def make_games(self) -> Path:
+        """The folder for the files of games."""
+        self.games.mkdir(exist_ok=True)
+        sync_folder(self.path)
+        return self.games
 
     def keep(self, run: str, chunk: str, content: str, sums: Sums, games_digest: str) -> None:
         """Keep the sums of a finished chunk, with digests of what it played and of its file of games."""
         header = {"run": run, "chunk": chunk, "content": content, "games": games_digest}
-        write_whole(self._sums / chunk, packed(sums, header))
+        shard = packed(sums, header)
+        write_whole(self._sums / chunk, shard)
+        self._note_chunk(chunk, shard, games_digest)
 
     def kept(self, run: str, chunk: str, content: str) -> Sums | None:
         """The sums of a chunk that was finished before; None if it has to be played (again)."""
-        found = unpacked(self._sums / chunk, {"run": run, "chunk": chunk, "content": content})
+        try:
+            shard = read_regular(self._sums / chunk)
+        except OSError:
+            return None
+        found = unpacked(shard, {"run": run, "chunk": chunk, "content": content})
         if found is None:
             return None
         sums, header = found
-        if header["games"] and file_digest(self.games / f"{chunk}.parquet") != header["games"]:
+        games = header.get("games")
+        if games and file_digest(self.games / f"{chunk}.parquet") != games:
             return None
+        self._note_chunk(chunk, shard, games)
         return sums
+
+    def _note_chunk(self, chunk: str, shard: bytes, games_digest: Any) -> None:
+        self.files[f"sums/{chunk}"] = digest(shard)
+        if games_digest:
+            self.files[f"games/{chunk}.parquet"] = games_digest
 
     # ----------------------------------------------------------------------------------- the tables
 
@@ -156,25 +252,39 @@ class RunFolder:
     ) -> None:
         """Write every frame as Parquet, and those in `exported` in the other formats asked for."""
         for name, frame in frames.items():
-            frame.write_parquet(self.path / f"{name}.parquet")
+            self._write_table(f"{name}.parquet", parquet(frame))
             for kind in export if name in exported else ():
-                (self.path / f"{name}.{kind}").write_text(written(frame, kind), encoding="utf-8")
+                self._write_table(f"{name}.{kind}", written(frame, kind).encode())
 
-    def frame(self, name: str) -> pl.DataFrame:
-        """A result table of a finished run."""
+    def _write_table(self, name: str, content: bytes) -> None:
+        write_whole(self.path / name, content)
+        self.files[name] = digest(content)
+
+    def frame(self, name: str, manifest: Manifest | None = None) -> pl.DataFrame:
+        """A result table of a finished run; its checksum is compared."""
         path = self.path / f"{name}.parquet"
-        again = f"To rebuild it from what was played: pickosim resume {shlex.quote(str(self.path))}"
-        if not path.exists():
-            raise PickosimError(f"The run {self.path} has no table {name}. {again}")
+        again = f"To rebuild it from what was played: {self.resume_command}"
+        files = (manifest or self.manifest()).get("files", {})
         try:
-            return pl.read_parquet(path)
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise PickosimError(f"{path} is damaged. {again}") from error
+            content = read_regular(path)
+        except FileNotFoundError as error:
+            raise PickosimError(f"The run {self.path} has no table {name}. {again}") from error
+        except OSError as error:
+            raise PickosimError(f"{path} cannot be read: {error.strerror}. {again}") from error
+        if digest(content) != files.get(path.name):
+            raise PickosimError(f"{path} is damaged: its checksum does not match. {again}")
+        try:
+            return pl.read_parquet(BytesIO(content))
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+            raise PickosimError(f"{path} is not a table. {again}") from error
 
-    def has_all_games(self) -> bool:
-        """Whether there is a file of games for every finished chunk."""
-        chunks = {path.name for path in self._sums.glob("[0-9]*")}
-        return chunks <= {path.stem for path in self.games.glob("*.parquet")}
+    def damaged(self, manifest: Manifest) -> list[str]:
+        """The files of a finished run that are missing, or differ from their checksums."""
+        return [
+            name
+            for name, checksum in manifest["files"].items()
+            if file_digest(self.path / name) != checksum
+        ]
 
 
 def new_folder(kind: str, base: Path = Path("runs")) -> Path:
@@ -185,6 +295,13 @@ def new_folder(kind: str, base: Path = Path("runs")) -> Path:
         number += 1
         path = base / f"{kind}-{stamp}-{number}"
     return path
+
+
+def parquet(frame: pl.DataFrame) -> bytes:
+    """A frame as the content of a Parquet file."""
+    buffer = BytesIO()
+    frame.write_parquet(buffer)
+    return buffer.getvalue()
 
 
 def written(frame: pl.DataFrame, kind: str) -> str:
@@ -211,25 +328,6 @@ def records(frame: pl.DataFrame) -> list[dict[str, Any]]:
     return frame.with_columns(
         pl.when(pl.col(name).is_finite()).then(pl.col(name)) for name in floats
     ).to_dicts()
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all, whenever the process is stopped."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        beside.write_bytes(content)
-        beside.replace(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
-
-
-def file_digest(path: Path) -> str:
-    """The digest of a file's content, or nothing if it cannot be read."""
-    try:
-        return sha256(path.read_bytes()).hexdigest()
-    except OSError:
-        return ""
 
 
 def _nearby(path: Path) -> str:

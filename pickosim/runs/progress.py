@@ -16,3 +16,5 @@ class Progress:
     """Games that had been played before."""
     played: Callable[[int, Callable[[], str]], object] = lambda games, status: None
     """Games just played, and a function that returns the one-line status."""
+    say: Callable[[str], object] = lambda sentence: None
+    """What a person who waits may want to know, as a sentence."""

@@ -9,9 +9,6 @@ from typing import Any
 
 import polars as pl
 
-from pickosim.errors import PickosimError
-from pickosim.runs.folder import RunFolder
-
 
 @dataclass(frozen=True)
 class Results:
@@ -58,14 +55,3 @@ class Results:
     def remarks(self) -> list[str]:
         """What to keep in mind when reading the tables."""
         return list(self.manifest["result"]["remarks"])
-
-
-def load_results(folder: str | Path) -> Results:
-    """The results of a finished run."""
-    path = Path(folder)
-    manifest = RunFolder(path).manifest()
-    if manifest["status"] != "finished":
-        raise PickosimError(f"{path} is not finished. To resume it: pickosim resume {path}")
-    return Results(
-        {name: RunFolder(path).frame(name) for name in manifest["tables"]}, manifest, path
-    )

@@ -8,7 +8,6 @@ their timing.
 from __future__ import annotations
 
 import os
-import shlex
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -22,7 +21,8 @@ from typing import Any, Protocol
 import polars as pl
 
 from pickosim.errors import PickosimError
-from pickosim.runs.folder import FORMAT, Manifest, RunFolder
+from pickosim.runs.folder import RunFolder
+from pickosim.runs.manifest import FORMAT, Manifest
 from pickosim.runs.progress import Progress
 from pickosim.runs.provenance import machine, peak_megabytes, versions
 from pickosim.runs.results import Results
@@ -109,12 +109,10 @@ class RunStoppedError(PickosimError):
     exit_code: int = 1
 
     def __str__(self) -> str:
-        return self.why if self.folder is None else f"{self.why}\n{resume_hint(self.folder)}"
-
-
-def resume_hint(folder: Path) -> str:
-    """The command that resumes a run."""
-    return f"All finished chunks are kept. To resume: pickosim resume {shlex.quote(str(folder))}"
+        if self.folder is None:
+            return self.why
+        command = RunFolder(self.folder).resume_command
+        return f"{self.why}\nAll finished chunks are kept. To resume: {command}"
 
 
 def plan_digest(study: Study) -> str:
@@ -179,19 +177,19 @@ def _execute(
     workers: Workers | None,
     progress: Progress | None,
 ) -> Results:
-    players = _Player(study, folder, manifest, workers or Workers(), progress or Progress())
+    player = _Player(study, folder, manifest, workers or Workers(), progress or Progress())
     try:
-        sums = players.play_stages()
+        sums = player.play_stages()
         frames = study.frames(sums)
         manifest["tables"] = list(frames)
         manifest["result"] = study.summary(sums, frames)
         if folder is not None:
             folder.write_frames(frames, manifest["export"], manifest.get("report") or frames)
-        players.note("finished")
+        player.note("finished")
         return Results(frames, manifest, None if folder is None else folder.path)
     except BaseException as error:
         with suppress(OSError):  # which may be what stopped the run
-            players.note("stopped")
+            player.note("stopped")
         stopped = _explained(error, folder)
         if stopped is None:
             raise
@@ -217,9 +215,7 @@ class _Player:
         self.began = time.monotonic() - manifest["seconds"]
         self.sums: list[Sums] = [{} for _ in range(study.parts)]
         self.games: Path | None = None
-        if folder is not None and study.saves_games:
-            self.games = folder.games
-            self.games.mkdir(exist_ok=True)
+        """Where games are saved, if they are."""
 
     def note(self, status: str) -> None:
         """Write to the manifest how far the run has come."""
@@ -232,10 +228,13 @@ class _Player:
         if status == "finished":
             manifest["finished"] = _now()
         if self.folder is not None:
+            manifest["files"] = dict(sorted(self.folder.files.items()))
             self.folder.write_manifest(manifest)
 
     def play_stages(self) -> list[Sums]:
         """Play stage after stage; the sums by part."""
+        if self.folder is not None and self.study.saves_games:
+            self.games = self.folder.make_games()
         number = 0
         with ExitStack() as stack:
             pool: Pool | None = None

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from hashlib import sha256
 from io import BytesIO
-from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
+
+from pickosim.files import digest
 
 Sums = dict[str, NDArray[np.int64]]
 
@@ -41,24 +42,24 @@ def _added(a: NDArray[np.int64] | None, b: NDArray[np.int64] | None) -> NDArray[
 
 
 def packed(sums: Sums, header: Mapping[str, Any]) -> bytes:
-    """A shard: one line of JSON with its header and checksum, then the arrays."""
+    """A shard: its checksum in a line, its header as a line of JSON, then the arrays."""
     buffer = BytesIO()
     np.savez_compressed(buffer, allow_pickle=False, **sums)  # histograms are mostly zeros
-    body = buffer.getvalue()
-    line = json.dumps({**header, "sha256": sha256(body).hexdigest()}, sort_keys=True)
-    return line.encode() + b"\n" + body
+    rest = json.dumps(header, sort_keys=True).encode() + b"\n" + buffer.getvalue()
+    return digest(rest).encode() + b"\n" + rest
 
 
-def unpacked(path: Path, header: Mapping[str, Any]) -> tuple[Sums, dict[str, Any]] | None:
-    """The sums of a shard and its header, or None if it is missing, damaged, or of another run."""
+def unpacked(shard: bytes, header: Mapping[str, Any]) -> tuple[Sums, dict[str, Any]] | None:
+    """The sums of a shard and its header, or None if it is damaged, or of another run."""
+    checksum, _, rest = shard.partition(b"\n")
+    if checksum != digest(rest).encode():
+        return None
+    line, _, body = rest.partition(b"\n")
     try:
-        line, _, body = path.read_bytes().partition(b"\n")
         said = json.loads(line)
         if any(said.get(key) != value for key, value in header.items()):
             return None
-        if said["sha256"] != sha256(body).hexdigest():
-            return None
         with np.load(BytesIO(body), allow_pickle=False) as arrays:
             return {name: arrays[name] for name in arrays.files}, said
-    except (OSError, ValueError, KeyError, AttributeError):
+    except (OSError, ValueError, KeyError, AttributeError, EOFError, BadZipFile):
         return None

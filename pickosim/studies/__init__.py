@@ -4,6 +4,6 @@ In reading order. What can be asked: `schedule`, `seating`, `measures`, `variant
 `compare_options`, `balance_options`, `kinds`, `study`. What is played: `arms` (the same dice played in several ways),
 `holders` (of specialists), `sentences`. The studies, each as sums, results and the study itself:
 `tournament_sums`, `tournament_results`, `tournament`; `compare_sums`, `compare_results`, `compare_findings`, `compare`;
-`balance_sums`, `balance_search`, `balance_results`, `balance_findings`, `balance`. Then `experiments` (studies as files)
-and `warm` (kernels made ready).
+`balance_sums`, `balance_search`, `balance_results`, `balance_findings`, `balance`. Then `experiments` (studies as files),
+`stored` (runs read back) and `warm` (kernels made ready).
 """

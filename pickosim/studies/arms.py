@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from io import BytesIO
 from math import ceil
 from pathlib import Path
 from time import process_time
@@ -21,10 +20,11 @@ from numpy.typing import NDArray
 from pickosim.bots.entrants import Entrant, check_bot_sources
 from pickosim.engine.rulebook import RAVEN, rulebook
 from pickosim.engine.tally import Tally, new_tally
+from pickosim.files import digest, write_whole
 from pickosim.games.batch import BATCH, Batch, play_games
 from pickosim.games.match import Match, Orders, make_match
 from pickosim.rules import RuleSet
-from pickosim.runs.folder import file_digest, write_whole
+from pickosim.runs.folder import parquet
 from pickosim.runs.sums import Sums, add
 from pickosim.studies.schedule import chunks, lane
 
@@ -176,10 +176,9 @@ def chunks_of(part: int, job: Job, seed: int, blocks: range, size: int) -> Itera
 
 def _write_games(frame: pl.DataFrame, path: Path) -> str:
     """Write a shard of games whole or not at all; its digest."""
-    buffer = BytesIO()
-    frame.write_parquet(buffer)
-    write_whole(path, buffer.getvalue())
-    return file_digest(path)
+    content = parquet(frame)
+    write_whole(path, content)
+    return digest(content)
 
 
 # ---------------------------------------------------------------------------------------------- size of chunks

@@ -458,6 +458,16 @@ class Balance(StudyBase):
 
     # ------------------------------------------------------------------------------------- results
 
+    @property
+    def tables(self) -> list[str]:
+        """All but those of questions that were not asked."""
+        asked = {
+            "sensitivity": bool(self.sensitivity),
+            "suggestion": bool(self.suggest),
+            "suggestion_gains": bool(self.suggest),
+        }
+        return [name for name in FRAMES if asked.get(name, True)]
+
     def frames(self, sums: Sequence[Sums]) -> Frames:
         """All result tables."""
         weighed = [one for _, one in self._of(WORTH, sums)]

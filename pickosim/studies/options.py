@@ -23,13 +23,11 @@ from pickosim.amounts import parse_share
 from pickosim.errors import PickosimError, suggest
 from pickosim.rule_files import load_rules
 from pickosim.rules import RuleSet
+from pickosim.runs.manifest import EXPORTS
 from pickosim.runs.progress import Progress
 from pickosim.studies.schedule import player_counts
 
 CORES = os.cpu_count() or 1
-
-EXPORTS = ("csv", "json", "md")
-"""Formats that tables can be exported to, besides Parquet."""
 
 PYTHON_ONLY = ("progress", "chunk")
 """Options that only Python can give."""

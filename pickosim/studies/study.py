@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Any, ClassVar, ParamSpec, Self
 
 import polars as pl
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from pickosim.bots.entrants import Entrant, check_bot_sources, expand, split_bot_list
+from pickosim.bots.entrants import check_bot_sources, expand, split_bot_list
 from pickosim.columns import Frame
 from pickosim.errors import PickosimError, RulesError
 from pickosim.rule_files import differences, load_rules
 from pickosim.rules import RULES_VERSION, RuleSet
-from pickosim.runs.folder import Manifest, RunFolder
+from pickosim.runs.folder import RunFolder
+from pickosim.runs.manifest import Manifest
 from pickosim.runs.progress import Progress
 from pickosim.runs.provenance import source_digest
 from pickosim.runs.results import Results
@@ -74,12 +75,24 @@ class StudyBase:
 
     @classmethod
     def from_plan(cls, plan: Mapping[str, Any]) -> Self:
-        """The study of a plan."""
-        own = {
-            name: value for name, value in plan.items() if name not in ("rules_version", "source")
-        }
-        study: Self = TypeAdapter(cls).validate_python(own, strict=False)
+        """The study of a plan; a plan that is not one of this kind is refused."""
+        own = dict(plan)
+        try:
+            TypeAdapter(int).validate_python(own.pop("rules_version", None), strict=True)
+            TypeAdapter(str).validate_python(own.pop("source", None), strict=True)
+            study: Self = TypeAdapter(cls).validate_python(own, strict=False)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"])) or "a version"
+            raise PickosimError(
+                f"The plan in manifest.json is not one of a {cls.kind} ({where}: {first['msg']})."
+            ) from error
         return study
+
+    @property
+    def tables(self) -> list[str]:
+        """The result tables that it has with this plan."""
+        return list(self.frame_types)
 
     @property
     def saves_games(self) -> bool:
@@ -87,47 +100,54 @@ class StudyBase:
         return False
 
 
-def check_unchanged(kind: type[StudyBase], manifest: Manifest) -> None:
-    """Refuse to resume where the same plan would give other games; say what has changed."""
+def study_of(kind: type[StudyBase], manifest: Manifest) -> Any:
+    """The study that a run folder was made for, exactly as it was planned.
+
+    Refused where the same plan would give other games; the error says what has changed.
+    """
     plan = manifest["plan"]
-    if plan["rules_version"] != RULES_VERSION:
-        raise PickosimError(
-            f"The run was begun with version {plan['rules_version']} of the rules; this is "
-            f"{RULES_VERSION}."
-        )
-    if plan["source"] != kind.source():
-        raise PickosimError(
-            f"The run was begun with another pickosim ({manifest['versions']['pickosim']}, source "
-            f"{plan['source']}); this one has source {kind.source()}. Resume with that one, or begin a "
-            "new run."
-        )
+    _check_versions(kind, plan, manifest["versions"].get("pickosim", "unknown"))
+    study: Any = kind.from_plan(plan)
+    if plan_digest(study) != manifest["run"]:
+        raise PickosimError("The plan in manifest.json is not the one that the run began with.")
     for rules in [plan, *plan.get("variants", [])]:
         if "rules" in rules:
             _check_rules(RuleSet.from_dict(rules["rules"]), rules["given_rules"])
-    check_bot_sources(Entrant(**entrant) for entrant in plan["entrants"])
-
-
-def study_of(kind: type[StudyBase], manifest: Manifest) -> Any:
-    """The study that a run folder was made for, exactly as it was planned."""
-    check_unchanged(kind, manifest)
-    study: Any = kind.from_plan(manifest["plan"])
-    if plan_digest(study) != manifest["run"]:
-        raise PickosimError("The plan in manifest.json is not the one that the run began with.")
+    check_bot_sources(study.entrants)
     return study
+
+
+def _check_versions(kind: type[StudyBase], plan: Mapping[str, Any], version: str) -> None:
+    """Refuse a plan of other rules or sources than these."""
+    if plan.get("rules_version") != RULES_VERSION:
+        raise PickosimError(
+            f"The run was begun with version {plan.get('rules_version')} of the rules; this is "
+            f"{RULES_VERSION}."
+        )
+    if plan.get("source") != kind.source():
+        raise PickosimError(
+            f"The run was begun with another pickosim ({version}, source {plan.get('source')}); this one "
+            f"has source {kind.source()}. Resume with that one, or begin a new run."
+        )
 
 
 def _check_rules(then: RuleSet, given: GivenRules) -> None:
     """Whether the file or preset that the rules were read from still says the same."""
-    if given is None:
-        return
+    match given:
+        case None:
+            return
+        case {"rules": str(name), "set": [*sets]} if all(isinstance(text, str) for text in sets):
+            pass
+        case _:
+            raise PickosimError("The plan in manifest.json does not say where its rules are from.")
     try:
-        now = load_rules(given["rules"], given["set"])
+        now = load_rules(name, sets)
     except RulesError as error:
         raise PickosimError(f"The rules of the run can no longer be read: {error}") from error
     changed = [f"{option} was {a} and is {b}" for option, a, b in differences(then, now)]
     if changed:
         raise PickosimError(
-            f"The rules {given['rules']} have changed since the run began: {'; '.join(changed)}."
+            f"The rules {name} have changed since the run began: {'; '.join(changed)}."
         )
 
 
