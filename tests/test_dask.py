@@ -78,3 +78,18 @@ def test_nobody_at_the_address(capsys, tmp_path):
     command = ["tournament", *BOTS, "--games", "100", "--out", str(tmp_path / "run")]
     assert cli.run([*command, "--scheduler", "tcp://127.0.0.1:9"]) == 2
     assert "No Dask scheduler answers at tcp://127.0.0.1:9" in capsys.readouterr().err
+
+
+def test_a_cluster_without_workers_is_waited_for(whole):
+    said = []
+    with distributed.LocalCluster(
+        n_workers=0, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as empty:
+
+        def say(sentence: str) -> None:
+            said.append(sentence)
+            empty.scale(1)
+
+        address = empty.scheduler_address
+        assert_same(played(scheduler=address, progress=Progress(say=say)), whole)
+    assert said == [f"Waiting for workers: the Dask scheduler at {address} has none yet."]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Callable
 from dataclasses import MISSING, fields
 from functools import partial
 from itertools import permutations
@@ -249,9 +250,9 @@ def pools(monkeypatch) -> list[int]:
     started: list[int] = []
     pool = Workers.pool
 
-    def counted(self: Workers):
+    def counted(self: Workers, *say: Callable[[str], object]):
         started.append(self.number)
-        return pool(self)
+        return pool(self, *say)
 
     monkeypatch.setattr(Workers, "pool", counted)
     return started

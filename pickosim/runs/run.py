@@ -8,6 +8,7 @@ their timing.
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -27,7 +28,15 @@ from pickosim.runs.progress import Progress
 from pickosim.runs.provenance import machine, peak_megabytes, versions
 from pickosim.runs.results import Results
 from pickosim.runs.sums import Sums, add
-from pickosim.runs.workers import BrokenProcessPool, Pool, Workers, allow_growth, delayed
+from pickosim.runs.workers import (
+    BrokenProcessPool,
+    Pool,
+    Terminated,
+    Workers,
+    allow_growth,
+    delayed,
+    sigterm_interrupts,
+)
 
 Frames = dict[str, pl.DataFrame]
 
@@ -170,6 +179,7 @@ def resume(
     return _execute(study, folder, manifest, workers, progress)
 
 
+@sigterm_interrupts()
 def _execute(
     study: Study,
     folder: RunFolder | None,
@@ -257,7 +267,7 @@ class _Player:
         if self.workers.are_local:
             for task in list({task.part: task for task in tasks}.values())[:MOST_WARMED]:
                 task.warm_up()
-        with self.workers.pool() as pool:
+        with self.workers.pool(self.progress.say) as pool:
             yield pool
 
     def _play_here(self, tasks: Sequence[Task]) -> Sequence[Task]:
@@ -323,8 +333,10 @@ def _explained(error: BaseException, folder: RunFolder | None) -> RunStoppedErro
     """What stopped a run, in a sentence; None for a defect of this program, which keeps its traceback."""
     path = folder.path if folder is not None else None
     match error:
+        case Terminated():
+            return RunStoppedError("Terminated.", path, 128 + signal.SIGTERM)
         case KeyboardInterrupt():
-            return RunStoppedError("Interrupted.", path, 130)
+            return RunStoppedError("Interrupted.", path, 128 + signal.SIGINT)
         case PickosimError():
             advice = f"\n{error.advice}" if error.advice and path is not None else ""
             return RunStoppedError(f"{error}{advice}", path, 2)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -15,12 +17,23 @@ from joblib.externals.loky.process_executor import BrokenProcessPool
 
 from pickosim.errors import PickosimError
 
-__all__ = ["BrokenProcessPool", "Pool", "Workers", "allow_growth", "delayed"]
+__all__ = [
+    "BrokenProcessPool",
+    "Pool",
+    "Terminated",
+    "Workers",
+    "allow_growth",
+    "delayed",
+    "sigterm_interrupts",
+]
 
 Pool: TypeAlias = Parallel
 
 MOST_GROWTH = 4 * 10**9
 """Bytes that a worker may grow by between two tasks."""
+
+PARENT_CHECK = 1.0
+"""Seconds between two looks of a worker whether its parent is alive."""
 
 
 @dataclass(frozen=True)
@@ -40,19 +53,23 @@ class Workers:
         return self.scheduler is None
 
     @contextmanager
-    def pool(self) -> Iterator[Pool]:
-        """A pool that returns results in the order in which they finish."""
+    def pool(self, say: Callable[[str], object] = lambda sentence: None) -> Iterator[Pool]:
+        """A pool that returns results in the order in which they finish; if it has to wait, it says why."""
+        starts_processes = self.are_local and self.number > 1
+        options: dict[str, Any] = {"n_jobs": self.number, "batch_size": 1}
+        if starts_processes:
+            options |= {"initializer": obey_parent, "initargs": (os.getpid(),)}
         with (
-            self._backend(),
-            Parallel(n_jobs=self.number, return_as="generator_unordered", batch_size=1) as pool,
+            self._backend(say),
+            Parallel(return_as="generator_unordered", **options) as pool,
         ):
-            if self.are_local and self.number > 1:
+            if starts_processes:
                 with _ignoring_sigint():
                     list(pool([delayed(int)()]))  # this starts the processes
             yield pool
 
     @contextmanager
-    def _backend(self) -> Iterator[None]:
+    def _backend(self, say: Callable[[str], object]) -> Iterator[None]:
         if self.scheduler is None:
             yield
             return
@@ -69,7 +86,35 @@ class Workers:
                 f"No Dask scheduler answers at {self.scheduler}: {error}".rstrip(".") + "."
             ) from error
         with client, parallel_config(backend="dask", client=client):
+            if not client.scheduler_info()["workers"]:
+                say(f"Waiting for workers: the Dask scheduler at {self.scheduler} has none yet.")
+                client.wait_for_workers(1)
             yield
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, by which systemd, Slurm and containers stop a process."""
+
+
+@contextmanager
+def sigterm_interrupts() -> Iterator[None]:
+    """Let SIGTERM interrupt like Ctrl-C; not where the program has its own way to take it."""
+    if (
+        threading.current_thread() is not threading.main_thread()
+        or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
+    ):
+        yield
+        return
+
+    def interrupt(number: int, frame: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one must not stop the tidying up
+        raise Terminated
+
+    signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 @contextmanager
@@ -83,6 +128,18 @@ def _ignoring_sigint() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, ours)
+
+
+def obey_parent(parent: int) -> None:
+    """Leave it to the parent to end this process, and end soon after a parent that was killed."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # systemd and Slurm send it to all processes
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(PARENT_CHECK)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def allow_growth() -> None:
