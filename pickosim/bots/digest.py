@@ -11,7 +11,13 @@ from hashlib import sha256
 from pathlib import Path
 
 import pickosim
+from pickosim.bots.loading import is_file, source_of
 from pickosim.bots.strategy import Strategy
+
+
+def spec_digest(spec: str) -> str:
+    """A digest of the file that a spec names, which is not loaded; nothing for a bot without a path."""
+    return sha256(source_of(Path(spec.split(":")[0]))).hexdigest()[:16] if is_file(spec) else ""
 
 
 def source_digest(strategy: Strategy) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from pickosim.amounts import expand_range
-from pickosim.bots.digest import source_digest
+from pickosim.bots.digest import source_digest, spec_digest
 from pickosim.bots.loading import load_bot
 from pickosim.errors import BotError, PickosimError
 
@@ -18,11 +18,14 @@ MAX_ENTRANTS = 1000
 
 @dataclass(frozen=True)
 class Entrant:
-    """A bot in a run: its unique name, the spec to load it by, and the digest of its source."""
+    """A bot in a run: its unique name, the spec to load it by, and the digests of its source."""
 
     name: str
     spec: str
     source: str
+    """Of all files that it is written in."""
+    file: str = ""
+    """Of the file that a path names, which is compared before it is loaded."""
 
 
 def make_entrants(specs: Sequence[str]) -> list[Entrant]:
@@ -48,7 +51,8 @@ def make_entrants(specs: Sequence[str]) -> list[Entrant]:
     for spec in expanded:
         copies[spec] += 1
         name = spec if copies[spec] == 1 else f"{spec}#{copies[spec]}"
-        entrants.append(Entrant(name, spec, source_digest(load_bot(spec))))
+        file = spec_digest(spec)
+        entrants.append(Entrant(name, spec, source_digest(load_bot(spec)), file))
     return entrants
 
 
@@ -80,11 +84,18 @@ def expand(spec: str) -> Iterator[str]:
 
 
 def check_bot_sources(entrants: Iterable[Entrant]) -> None:
-    """Raise an error if the source of a bot has changed since it entered the run."""
+    """Raise an error if the source of a bot has changed since it entered the run.
+
+    A file is compared before it is loaded: of one that has changed, nothing is run.
+    """
     for entrant in entrants:
-        now = source_digest(load_bot(entrant.spec))
-        if now != entrant.source:
-            raise BotError(
-                f"The source of {entrant.spec} has changed since the run began "
-                f"(digest {entrant.source} then, {now} now). Restore it, or start a new run."
-            )
+        _compare(entrant.spec, entrant.file, spec_digest(entrant.spec))
+        _compare(entrant.spec, entrant.source, source_digest(load_bot(entrant.spec)))
+
+
+def _compare(spec: str, then: str, now: str) -> None:
+    if then != now:
+        raise BotError(
+            f"The source of {spec} has changed since the run began "
+            f"(digest {then or 'none'} then, {now or 'none'} now). Restore it, or start a new run."
+        )
