@@ -23,6 +23,7 @@ from pickosim.terminal import (
     show,
     show_results,
     silence,
+    visible,
 )
 
 if TYPE_CHECKING:
@@ -388,7 +389,7 @@ def show_rules(
 
     rules = _load(name, sets)
     if as_json:
-        print(json.dumps(rules.as_dict(), indent=2, ensure_ascii=False))
+        print(json_of(rules.as_dict()))
     else:
         show(OptionsTable(f"Rules {rules.name}", options_in_use(rules)))
 
@@ -506,7 +507,8 @@ def check(bot: Bot, as_json: Json = False) -> None:
         for finding in check_bot(bot):
             findings.append(finding)
             if not as_json:
-                print(f"{'ok' if finding.ok else 'WRONG':5}  {finding.point}: {finding.message}")
+                said = f"{'ok' if finding.ok else 'WRONG':5}  {finding.point}: {finding.message}"
+                print(visible(said))
                 sys.stdout.flush()
     if as_json:
         print(json_of([asdict(finding) for finding in findings]))
@@ -569,7 +571,7 @@ def watch(
         events, mistake = traced_game(match, game, why=why)
     if as_json:
         for event in events:
-            print(json.dumps(event, ensure_ascii=False))
+            print(json_of(event, indent=None))
     else:
         from pickosim.reports.layout import hanging
         from pickosim.reports.story import story

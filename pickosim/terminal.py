@@ -1,12 +1,14 @@
 """The terminal: how commands print results and notes, and the bar while a run is played.
 
-Results go to standard output, notes to standard error; a pipe gets plain lines.
+Results go to standard output, notes to standard error; a pipe gets plain lines. Control characters in names and texts,
+which may come from anybody's files, are shown and not obeyed.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,13 +16,36 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
 
     from pickosim.runs.progress import Progress
     from pickosim.runs.results import Results
 
 UNBROKEN = 10_000
 """Width of a pipe: no line is broken in it."""
+
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""What a terminal obeys, except the ends of lines and tabs."""
+
+
+def visible(text: str) -> str:
+    """Text with its control characters written out, as in Python."""
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
+class _Visible:
+    """Something shown, without the control characters in its texts."""
+
+    def __init__(self, shown: RenderableType) -> None:
+        self.shown = shown
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        from rich.segment import Segment
+
+        for text, style, control in console.render(self.shown, options):
+            yield Segment(text if control else visible(text), style, control)
 
 
 def show(*shown: RenderableType) -> None:
@@ -30,19 +55,19 @@ def show(*shown: RenderableType) -> None:
     console = Console(highlight=False, markup=False, emoji=False)
     if console.is_terminal:
         for one in shown:
-            console.print(one)
+            console.print(_Visible(one))
         return
     console.width = UNBROKEN
     for one in shown:
         with console.capture() as captured:
-            console.print(one)
+            console.print(_Visible(one))
         for line in captured.get().removesuffix("\n").split("\n"):
             print(line.rstrip())
 
 
 def note(text: str) -> None:
     """Print on standard error."""
-    print(text, file=sys.stderr)
+    print(visible(text), file=sys.stderr)
 
 
 def silence() -> None:
@@ -50,9 +75,11 @@ def silence() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def json_of(content: object) -> str:
+def json_of(content: object, indent: int | None = 2) -> str:
     """Anything as indented JSON; what JSON has no type for as text."""
-    return json.dumps(content, indent=2, ensure_ascii=False, default=str)
+    text = json.dumps(content, indent=indent, ensure_ascii=False, default=str)
+    # The only control characters that JSON does not escape.
+    return re.sub(r"[\x7f-\x9f]", lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 @contextmanager
@@ -92,7 +119,7 @@ def progress_bar() -> Iterator[Progress]:
 
         def played(games: int, status: Callable[[], str]) -> None:
             if not bar.disable:
-                bar.set_postfix_str(status(), refresh=False)
+                bar.set_postfix_str(visible(status()), refresh=False)
             bar.update(games)
 
         def say(sentence: str) -> None:
@@ -109,7 +136,8 @@ def show_results(results: Results, form: Literal["text", "json", "csv"]) -> None
     if form == "json":
         print(json_of(as_json(results)))
     elif form == "csv":
-        print(as_csv(results), end="")
+        text = as_csv(results)
+        print(visible(text) if sys.stdout.isatty() else text, end="")
     else:
         show(*as_text(results))
     speed = results.manifest["games_per_second"]
