@@ -499,6 +499,9 @@ def check(bot: Bot, as_json: Json = False) -> None:
     Exit code 1 if it does not fulfil it.
     """
     with compiling():
+        from pickosim.bots.loading import load_bot
+
+        load_bot(bot)  # a mistake in its name is reported before the kernels are loaded
         from pickosim.games.check import check_bot
         from pickosim.studies.warm import warm_up
 
