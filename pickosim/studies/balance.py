@@ -18,6 +18,7 @@ from pydantic.dataclasses import dataclass
 
 from pickosim.amounts import parse_count, parse_share
 from pickosim.bots.entrants import Entrant, make_entrants
+from pickosim.columns import Frame
 from pickosim.errors import PickosimError, RulesError
 from pickosim.games.match import make_match
 from pickosim.rules import SPECIALISTS, RuleSet
@@ -459,14 +460,14 @@ class Balance(StudyBase):
     # ------------------------------------------------------------------------------------- results
 
     @property
-    def tables(self) -> list[str]:
+    def tables(self) -> dict[str, Frame]:
         """All but those of questions that were not asked."""
         asked = {
             "sensitivity": bool(self.sensitivity),
             "suggestion": bool(self.suggest),
             "suggestion_gains": bool(self.suggest),
         }
-        return [name for name in FRAMES if asked.get(name, True)]
+        return {name: frame for name, frame in FRAMES.items() if asked.get(name, True)}
 
     def frames(self, sums: Sequence[Sums]) -> Frames:
         """All result tables."""

@@ -22,11 +22,11 @@ def load_results(folder: str | Path) -> Results:
     if manifest["status"] != "finished":
         raise PickosimError(f"{folder} is not finished. To resume it: {run_folder.resume_command}")
     study = planned_study(manifest)
-    if manifest["tables"] != study.tables:
+    if manifest["tables"] != list(study.tables):
         raise PickosimError(f"{folder} does not have the tables of its plan.")
     frames = {name: run_folder.frame(name, manifest) for name in study.tables}
     for name, frame in frames.items():
-        if dict(frame.schema) != study.frame_types[name].schema:
+        if dict(frame.schema) != study.tables[name].schema:
             raise PickosimError(f"{folder}: the table {name} does not have its columns.")
     return Results(frames, manifest, run_folder.path)
 

@@ -90,9 +90,9 @@ class StudyBase:
         return study
 
     @property
-    def tables(self) -> list[str]:
+    def tables(self) -> Mapping[str, Frame]:
         """The result tables that it has with this plan."""
-        return list(self.frame_types)
+        return self.frame_types
 
     @property
     def saves_games(self) -> bool:

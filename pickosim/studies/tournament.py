@@ -13,6 +13,7 @@ from pydantic.dataclasses import dataclass
 from pickosim.amounts import parse_count, parse_share, points_by_place
 from pickosim.bots.entrants import Entrant, make_entrants
 from pickosim.bots.loading import built_in_bots
+from pickosim.columns import Frame
 from pickosim.errors import PickosimError
 from pickosim.games.match import make_match
 from pickosim.runs.sums import Sums
@@ -45,6 +46,7 @@ from pickosim.studies.tournament_results import (
     point_moments,
     points_text,
     ratings_of,
+    tables_with,
     tournament_frames,
     win_moments,
 )
@@ -155,6 +157,11 @@ class Tournament(StudyBase):
     def saves_games(self) -> bool:
         """Whether every game is kept as a row."""
         return self.save_games
+
+    @property
+    def tables(self) -> dict[str, Frame]:
+        """All; without points they have no column for them."""
+        return tables_with(self.points)
 
     @property
     def players(self) -> int:

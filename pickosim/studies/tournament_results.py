@@ -118,8 +118,13 @@ def tournament_frames(
             if games
         ],
     }
+    return {name: frame.build(rows[name]) for name, frame in tables_with(points).items()}
+
+
+def tables_with(points: Points | None) -> dict[str, Frame]:
+    """The tables of a tournament; without points they have no column for them."""
     left_out = ("mean_points",) if points is None else ()
-    return {name: frame.without(*left_out).build(rows[name]) for name, frame in FRAMES.items()}
+    return {name: frame.without(*left_out) for name, frame in FRAMES.items()}
 
 
 def entries_of(
