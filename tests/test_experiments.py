@@ -11,6 +11,7 @@ import pytest
 import pickosim
 from pickosim import cli
 from pickosim.errors import PickosimError
+from pickosim.rules import SPECIALISTS
 from pickosim.runs.folder import RunFolder
 from pickosim.studies.experiments import load_experiment
 
@@ -133,9 +134,24 @@ def rule_sets(results: pickosim.Results) -> None:
         assert measured(results, "skill", "extrawurm", players)["difference_low"] > 0
 
 
+def readings(results: pickosim.Results) -> None:
+    assert results.variants.height == 13
+    for players in (2, 4):
+        removed, returned = (
+            measured(results, "turns", variant, players)["value"]
+            for variant in ("french", "french lost_tile=returned flip_returned=true")
+        )
+        assert removed < 0.85 * returned
+        assert measured(results, "steals", "classic steal=never", players)["value"] == 0
+
+
 def specialists(results: pickosim.Results) -> None:
     assert results.worth["specialist"].n_unique() == 6
     assert results.worth["bot"].n_unique() >= 2
+
+
+def specialists_boxed(results: pickosim.Results) -> None:
+    assert sorted(results.worth["specialist"].unique()) == sorted(set(SPECIALISTS) - {"apple"})
 
 
 def settings(results: pickosim.Results) -> None:
@@ -167,8 +183,9 @@ def flipping(results: pickosim.Results) -> None:
 HEADLINES: dict[str, tuple[str, Callable[[pickosim.Results], None]]] = {
     "ladder": ("2k", ladder),
     "rule_sets": ("400", rule_sets),
+    "readings": ("400", readings),
     "specialists": ("400", specialists),
-    "specialists_boxed": ("400", specialists),
+    "specialists_boxed": ("400", specialists_boxed),
     "specialists_settings": ("800", settings),
     "first_seat": ("2k", first_seat),
     "flipping": ("4k", flipping),

@@ -176,3 +176,24 @@ def test_a_variant_survives_json():
     for variant in make_variants(["classic", load_rules("extrawurm")], sweeps=["dice=7,8"]):
         stored = json.loads(json.dumps(adapter.dump_python(variant, mode="json")))
         assert adapter.validate_python(stored) == variant
+
+
+def test_rules_may_be_followed_by_options():
+    variants = make_variants(
+        ["classic", "french lost_tile=returned flip_returned=true"], ["dice=7"]
+    )
+    assert [one.name for one in variants] == [
+        "classic",
+        "french lost_tile=returned flip_returned=true",
+    ]
+    wanted = ["dice=7", "lost_tile=returned", "flip_returned=true"]
+    assert variants[1].rules == load_rules("french", wanted)
+    assert named_variant(variants, "french lost_tile=returned flip_returned=true") == variants[1]
+    with pytest.raises(PickosimError, match="lost_tile"):
+        make_variants(["classic", "french lost_tile=gone"])
+
+
+def test_a_file_of_rules_may_have_a_space_and_an_equals_sign(tmp_path):
+    path = tmp_path / "my rules dice=7.toml"
+    path.write_text('extends = "classic"\nname = "mine"\n', encoding="utf-8")
+    assert [one.name for one in make_variants(["classic", str(path)])] == ["classic", "mine"]

@@ -19,8 +19,14 @@ from pickosim.studies.options import (
     Seed,
     StudyOptions,
     check_bots,
-    check_rules,
 )
+
+
+def check_variants(rules: Sequence[Rules]) -> None:
+    """Refuse rules that cannot be read."""
+    from pickosim.studies.variants import make_variants
+
+    make_variants(rules)
 
 
 def check_sweeps(sweeps: Sequence[str]) -> None:
@@ -51,11 +57,11 @@ class CompareOptions(StudyOptions):
     rules: Annotated[
         Sequence[Rules],
         Option(
-            "Presets or TOML files; one is enough for a sweep.",
+            'Presets or TOML files, each followed by options of its own if any: "classic dice=7"; one is enough for a sweep.',
             ["classic", "short"],
             metavar="RULES",
             positional=True,
-            check=check_rules,
+            check=check_variants,
         ),
     ]
     bots: Annotated[

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import product
+from itertools import product, takewhile
 from math import prod
 from pathlib import Path
 from typing import Annotated, Any
@@ -56,9 +56,9 @@ def make_variants(
 ) -> list[Variant]:
     """Rule sets with options changed by `--set`, each in all combinations of what is swept.
 
-    A sweep is an option with its values, e.g. `dice=7,8,9`, `dice=7..9` or `exact_only=[],[21,22]`. A
-    variant is named after its rules and what is swept there, e.g. `classic dice=7`; a second one of the
-    same name is numbered, e.g. `classic#2`.
+    Rules can be followed by options of their own, e.g. `classic dice=7`. A sweep is an option with its values,
+    e.g. `dice=7,8,9`, `dice=7..9` or `exact_only=[],[21,22]`. A variant is named after its rules and what is
+    swept there, again `classic dice=7`; a second one of the same name is numbered, e.g. `classic#2`.
     """
     if isinstance(rules, str):
         raise PickosimError(f'Variants are given as a list, e.g. ["{rules}", "short"].')
@@ -107,10 +107,20 @@ def what_differs(reference: RuleSet, rules: RuleSet) -> str:
 
 def _variant(spec: str | Path | RuleSet, sets: Sequence[str], texts: Sequence[str]) -> Variant:
     """Rules with options set and some swept."""
-    name = " ".join([load_rules(spec).name, *texts])
+    base, own = _with_options(spec)
+    name = " ".join([load_rules(base).name, *own, *texts])
     with _blamed_on_sweep(texts):
-        given, rules = read_rules(spec, [*sets, *texts])
+        given, rules = read_rules(base, [*sets, *own, *texts])
     return Variant(name, rules, given)
+
+
+def _with_options(spec: str | Path | RuleSet) -> tuple[str | Path | RuleSet, list[str]]:
+    """Rules, and the options written after them: `classic dice=7` is `classic` with `dice=7`."""
+    if not isinstance(spec, str) or Path(spec).exists():
+        return spec, []
+    words = spec.split()
+    options = list(takewhile(lambda word: "=" in word, reversed(words[1:])))[::-1]
+    return (" ".join(words[: len(words) - len(options)]), options) if options else (spec, [])
 
 
 @contextmanager
