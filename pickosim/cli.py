@@ -477,7 +477,7 @@ def show_strategy(bot: Bot, as_json: Json = False) -> None:
 def new(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The file, e.g. my_bot.py.")],
     valuation: Annotated[
-        bool, typer.Option("--valuation", help="A bot that only says what results are worth.")
+        bool, typer.Option("--valuation", help="A bot that only says what a position is worth.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
 ) -> None:
