@@ -223,7 +223,7 @@ class Tournament(StudyBase):
     def _verdict(self, sums: Sequence[Sums]) -> str | None:
         assert self.sprt is not None
         (moments,) = win_moments(self.bots, self.matchups, sums)[self.bots[0]]
-        return self.sprt.verdict(*moments, self.players)
+        return self.sprt.verdict(*moments[:3], self.players)
 
     # ------------------------------------------------------------------------------------------ results
 
@@ -261,7 +261,7 @@ class Tournament(StudyBase):
             (moments,) = win_moments(self.bots, self.matchups, sums)[self.bots[0]]
             found["sprt"] = {
                 **asdict(self.sprt),
-                "llr": self.sprt.llr(*moments, self.players),
+                "llr": self.sprt.llr(*moments[:3], self.players),
                 "bounds": list(self.sprt.bounds),
                 "verdict": self._verdict(sums),
             }

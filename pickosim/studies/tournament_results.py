@@ -16,12 +16,10 @@ from pickosim.rules import SPECIALISTS
 from pickosim.runs.sums import Sums
 from pickosim.stats.moments import (
     Moments,
-    Rate,
+    count_rate,
     mean_rate,
-    share_interval,
     share_rate,
     share_superiority,
-    stratified_mean,
 )
 from pickosim.stats.ratings import Ratings, rate
 from pickosim.studies.holders import COLUMNS as HOLDER_COLUMNS
@@ -174,14 +172,14 @@ def ratings_of(bots: Sequence[str], matchups: Sequence[Matchup], sums: Sequence[
 def _wins(part: Sums, bot: int) -> Moments:
     """Moments of a bot's win share in a block."""
     unit = PARTS * len(part["wins"])
-    return _moments(part, part["wins"][bot].sum(), part["win_products"][bot, bot], unit)
+    return _moments(part, part["wins"][bot].sum(), part["win_products"][bot, bot], unit, PARTS)
 
 
 def _place(part: Sums, bot: int, place: int) -> Moments:
     """Moments of the share of a block's games in which a bot took a place, counted from 0."""
     unit = PARTS * len(part["places"])
     squares = part["place_products"][bot, place, place]
-    return _moments(part, part["places"][bot, place], squares, unit)
+    return _moments(part, part["places"][bot, place], squares, unit, PARTS)
 
 
 def _points(part: Sums, bot: int, points: Points) -> Moments:
@@ -197,7 +195,7 @@ def _points(part: Sums, bot: int, points: Points) -> Moments:
         share * other_share * float(part["place_products"][bot, place, other])
         for (place, share), (other, other_share) in product(places, places)
     )
-    return _moments(part, total, squares, PARTS * len(part["places"]))
+    return _moments(part, total, squares, PARTS * len(part["places"]), PARTS)
 
 
 def _scores(part: Sums, bot: int) -> Moments:
@@ -206,8 +204,8 @@ def _scores(part: Sums, bot: int) -> Moments:
     return _moments(part, part["scores"][bot].sum(), part["score_products"][bot, bot], unit)
 
 
-def _moments(part: Sums, total: Any, squares: Any, unit: float) -> Moments:
-    return Moments.of(part["blocks"], total, squares, unit)
+def _moments(part: Sums, total: Any, squares: Any, unit: float, game: float = 1) -> Moments:
+    return Moments.of(part["blocks"], total, squares, unit, game)
 
 
 def _games(entry: Entry) -> int:
@@ -222,7 +220,7 @@ def _bot_rates(entries: Sequence[Entry], points: Points | None) -> Row:
         "games": games,
         **_mean_points(entries, points),
         **rate_columns("win_share", share_rate([_wins(*entry) for entry in entries])),
-        **rate_columns("mean_score", mean_rate([_scores(*entry) for entry in entries])),
+        **rate_columns("mean_score", count_rate([_scores(*entry) for entry in entries])),
         "mean_rank": sum(int(part["ranks"][bot].sum()) for part, bot in entries) / games,
     }
 
@@ -231,9 +229,8 @@ def _mean_points(entries: Sequence[Entry], points: Points | None) -> Row:
     """The mean points of a bot; nothing in a tournament without points."""
     if points is None:
         return {}
-    moments = [_points(*entry, points) for entry in entries]
-    ends = (stratified_mean(moments).mean, *share_interval(moments))
-    return rate_columns("mean_points", Rate(*(in_points(end, points) for end in ends)))
+    share = share_rate([_points(*entry, points) for entry in entries])
+    return rate_columns("mean_points", share.mapped(points[-1], points[0]))
 
 
 def _standings(
@@ -315,7 +312,7 @@ def _pairs(bots: Sequence[str], matchups: Sequence[Matchup], sums: Sequence[Sums
 def _ahead(part: Sums, a: int, b: int) -> Moments:
     """Moments of the share of a block's games in which a finished ahead of b, ties counted half."""
     unit = PARTS * len(part["ahead"])
-    return _moments(part, part["ahead"][a, b], part["ahead_squared"][a, b], unit)
+    return _moments(part, part["ahead"][a, b], part["ahead_squared"][a, b], unit, PARTS)
 
 
 def _difference(part: Sums, a: int, b: int) -> Moments:
@@ -334,6 +331,7 @@ def _seats(entries: dict[str, list[Entry]], sums: Sequence[Sums]) -> Iterator[Ro
                 part["wins"][:, seat].sum(),
                 part["seat_wins_squared"][seat],
                 PARTS * len(part["wins"]),
+                PARTS,
             )
             for part in sums
         ]
@@ -351,14 +349,14 @@ def _seats(entries: dict[str, list[Entry]], sums: Sequence[Sums]) -> Iterator[Ro
             "seat": seat,
             "games": sum(_games((part, 0)) for part in sums),
             **rate_columns("win_share", share_rate(wins)),
-            **rate_columns("mean_score", mean_rate(scores)),
+            **rate_columns("mean_score", count_rate(scores)),
         }
     for bot, played_in in entries.items():
         for seat in range(len(sums[0]["wins"])):
             if not played_in:
                 continue
             wins = [
-                _moments(part, part["wins"][k, seat], part["wins_squared"][k, seat], PARTS)
+                _moments(part, part["wins"][k, seat], part["wins_squared"][k, seat], PARTS, PARTS)
                 for part, k in played_in
             ]
             scores = [
@@ -370,7 +368,7 @@ def _seats(entries: dict[str, list[Entry]], sums: Sequence[Sums]) -> Iterator[Ro
                 "seat": seat,
                 "games": sum(int(part["blocks"]) for part, _ in played_in),
                 **rate_columns("win_share", share_rate(wins)),
-                **rate_columns("mean_score", mean_rate(scores)),
+                **rate_columns("mean_score", count_rate(scores)),
             }
 
 
