@@ -169,7 +169,7 @@ _ALL = (
     _number("without", BY_MEASURE, "without", "The measure in the game without the specialist."),
     _number("difference", BY_MEASURE, "difference", "Difference from the reference, paired by dice; null for the reference itself."),
     _number("p_value", P_VALUE, "p", "Chance of a difference at least as large if there is none."),
-    _number("p_adjusted", P_VALUE, "p, corrected", "The p value, corrected for all comparisons of the table (Benjamini and Yekutieli)."),
+    _number("p_adjusted", P_VALUE, "p, corrected", "The p value, corrected for all comparisons of the table (Holm)."),
     _number("gain", POINTS, "gain", "What the specialist adds to the win share."),
     _number("score_gain", SIGNED, "score gain", "What the specialist adds to the score."),
     _number("take_up", PERCENT, "take-up", "Share of games in which somebody takes the specialist (raven: in which it pays)."),
