@@ -41,8 +41,8 @@ class HeldSums(NamedTuple):
 def holder_sums(tallies: Sequence[Tally], bot_of: NDArray[np.int64]) -> Sums:
     """The sums of blocks, one tally per rotation; bot_of (R, P): the number of the bot in each seat.
 
-    `gained`, `turns_held` and `used`, (S, N) by specialist and bot, and all of `HeldSums`; nothing without
-    specialists.
+    `gained`, `turns_held` and `used`, (S, N) by specialist and bot, with the squares of a block's totals
+    (`gained_squared`, …), and all of `HeldSums`; nothing without specialists.
     """
     specialists, bots = tallies[0].gained.shape[1], int(bot_of.max()) + 1
     if not specialists:
@@ -52,12 +52,21 @@ def holder_sums(tallies: Sequence[Tally], bot_of: NDArray[np.int64]) -> Sums:
     add_holders(ranks, np.stack([tally.held_at_end for tally in tallies]), bot_of, held)
     sums: Sums = held._asdict()
     for name in PER_GAME:
-        sums[name] = np.zeros((specialists, bots), np.int64)
-        for tally, seats in zip(tallies, bot_of, strict=True):
-            by_seat = getattr(tally, name).sum(axis=0, dtype=np.int64)
-            for seat, bot in enumerate(seats):
-                sums[name][:, bot] += by_seat[:, seat]
+        by_bot = [_block_totals(tallies, name, bot_of == bot) for bot in range(bots)]
+        sums[name] = np.stack([totals.sum(axis=1) for totals in by_bot], axis=1)
+        squares = [np.einsum("sb,sb->s", totals, totals) for totals in by_bot]
+        sums[f"{name}_squared"] = np.stack(squares, axis=1)
     return sums
+
+
+def _block_totals(tallies: Sequence[Tally], name: str, own: NDArray[np.bool_]) -> Ints:
+    """(S, B): a counter added up over the games of a block, in the seats (R, P) that are a bot's own."""
+    first = getattr(tallies[0], name)
+    totals = np.zeros((first.shape[1], len(first)), np.int64)
+    for tally, seats in zip(tallies, own, strict=True):
+        for seat in np.flatnonzero(seats):
+            totals += getattr(tally, name)[:, :, seat].T
+    return totals
 
 
 @kernel
