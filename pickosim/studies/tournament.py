@@ -21,13 +21,15 @@ from pickosim.stats.sprt import Sprt
 from pickosim.stats.sprt import parse as parse_sprt
 from pickosim.studies.arms import Chunk, chunk_size, chunks_of
 from pickosim.studies.schedule import (
+    FIRST_TEST,
+    TEST_GROWTH,
     Matchup,
     blocks_for,
     looks,
     player_counts,
     round_robin,
 )
-from pickosim.studies.sentences import quoted
+from pickosim.studies.sentences import listed, quoted
 from pickosim.studies.study import (
     Frames,
     StudyBase,
@@ -102,10 +104,10 @@ def _check_stopping(options: TournamentOptions, bots: int, players: int, matchup
     """Refuse stopping rules that do not fit the field, or each other."""
     if options.sprt is None:
         return
-    if (bots, players) != (2, 2):
+    if matchups > 1:
         raise PickosimError(
-            f"A sequential test is between two bots in games of two, not between {bots} bots in "
-            f"{'a matchup' if matchups == 1 else 'matchups'} of {players}."
+            f"A sequential test asks what the first bot wins in one matchup, and {bots} bots in games of "
+            f"{players} make {matchups}: name {players} bots, or play --together."
         )
     if options.precision is not None:
         raise PickosimError("A run stops by --sprt or by --precision, not by both.")
@@ -173,7 +175,9 @@ class Tournament(StudyBase):
     def looks(self) -> list[int]:
         """Blocks per matchup after which to check whether to stop; the last is the end anyway."""
         blocks = blocks_for(self.games, self.players)
-        return [blocks] if self.precision is None and self.sprt is None else list(looks(blocks))
+        if self.sprt is not None:
+            return list(looks(blocks, FIRST_TEST, TEST_GROWTH))
+        return [blocks] if self.precision is None else list(looks(blocks))
 
     @property
     def bots(self) -> list[str]:
@@ -222,8 +226,12 @@ class Tournament(StudyBase):
 
     def _verdict(self, sums: Sequence[Sums]) -> str | None:
         assert self.sprt is not None
-        (moments,) = win_moments(self.bots, self.matchups, sums)[self.bots[0]]
-        return self.sprt.verdict(*moments[:3], self.players)
+        return self.sprt.verdict(*self._tested(sums)[:3], self.players)
+
+    def _tested(self, sums: Sequence[Sums]) -> Moments:
+        """The moments of the win share that a sequential test is about: of the first bot of the one matchup."""
+        (moments,) = win_moments(self.bots, self.matchups, sums)[self.matchups[0][0]]
+        return moments
 
     # ------------------------------------------------------------------------------------------ results
 
@@ -258,10 +266,9 @@ class Tournament(StudyBase):
             found["widest_half"] = widest = self._widest(sums)
             remarks.append(self._about_precision(widest, self.precision))
         if self.sprt is not None:
-            (moments,) = win_moments(self.bots, self.matchups, sums)[self.bots[0]]
             found["sprt"] = {
                 **asdict(self.sprt),
-                "llr": self.sprt.llr(*moments[:3], self.players),
+                "llr": self.sprt.llr(*self._tested(sums)[:3], self.players),
                 "bounds": list(self.sprt.bounds),
                 "verdict": self._verdict(sums),
             }
@@ -308,11 +315,11 @@ class Tournament(StudyBase):
     def _about_test(self, test: Mapping[str, Any], games: int) -> str:
         assert self.sprt is not None
         even = 1 / self.players
-        first, second = map(quoted, self.bots)
-        low, high = (f"{100 * (even + off):g} %" for off in (self.sprt.low, self.sprt.high))
+        first, *others = map(quoted, self.matchups[0])
+        low, high = (f"{100 * (even + off):.4g} %" for off in (self.sprt.low, self.sprt.high))
         said = {
-            "H0": f"{first} wins {low} against {second} rather than {high}",
-            "H1": f"{first} wins {high} against {second} rather than {low}",
+            "H0": f"{first} wins {low} against {listed(others)} rather than {high}",
+            "H1": f"{first} wins {high} against {listed(others)} rather than {low}",
             None: f"no decision between {low} and {high} within the cap",
         }[test["verdict"]]
         bounds = " to ".join(f"{bound:.2f}" for bound in self.sprt.bounds)
