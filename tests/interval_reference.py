@@ -8,10 +8,10 @@ from scipy.stats import t as student
 Interval = tuple[float, float, float]
 
 
-def _error(groups: tuple[np.ndarray, ...], step: float) -> tuple[float, float, float]:
-    """The mean over all blocks, its standard error and the degrees of freedom; `step`: what a game counts."""
+def _error(groups: tuple[np.ndarray, ...], off: float) -> tuple[float, float, float]:
+    """The mean over all blocks, its standard error and the degrees of freedom; two more blocks are so far off."""
     blocks = np.array([len(group) for group in groups])
-    prior = step**2 / 2 * blocks / blocks.sum()
+    prior = 2 * off**2 * blocks / blocks.sum()
     variances = prior + [len(group) * np.var(group, ddof=1) for group in groups]
     df = variances.sum() ** 2 / (variances**2 / (blocks - 1)).sum()
     return np.concatenate(groups).mean(), np.sqrt(variances.sum()) / blocks.sum(), df
@@ -31,10 +31,10 @@ def mean_p_value(*groups: np.ndarray, step: float) -> float:
 
 def share_interval(*groups: np.ndarray, step: float) -> Interval:
     """Of shares: Agresti and Coull, with as many independent games as the blocks are worth."""
-    mean, error, df = _error(groups, step)
+    mean, error, df = _error(groups, step / 2)
     blocks = sum(map(len, groups))
     t = student.ppf(0.975, df)
-    worth = (mean * (1 - mean) + step**2 / 2 / blocks) / error**2
+    worth = (mean * (1 - mean) + step / 2 / blocks) / error**2
     middle = (mean * worth + t**2 / 2) / (worth + t**2)
     half = t * np.sqrt(middle * (1 - middle) / (worth + t**2))
     return mean, max(0.0, middle - half), min(1.0, middle + half)
@@ -42,10 +42,10 @@ def share_interval(*groups: np.ndarray, step: float) -> Interval:
 
 def count_interval(*groups: np.ndarray, step: float) -> Interval:
     """Of counts, which have no upper bound: the same as Poisson's law has it."""
-    mean, error, df = _error(groups, step)
+    mean, error, df = _error(groups, step / 2)
     blocks = sum(map(len, groups))
     t = student.ppf(0.975, df)
-    unit = error**2 / (mean + step**2 / 2 / blocks)
+    unit = error**2 / (mean + step / 2 / blocks)
     middle = mean + t**2 / 2 * unit
     half = t * np.sqrt(middle * unit)
     return mean, max(0.0, middle - half), middle + half

@@ -96,12 +96,10 @@ def rate(of: BlockSums, reading: Reading) -> Rate:
     # Each block's value is what it moves the measure by, from the mean on: so their mean is the measure.
     move = reading.value - reading.least - total / n
     squares += 2 * move * total + n * move**2
-    moments = Moments(n, total + n * move, squares, step)
-    if isinf(reading.most):
-        return count_rate([moments]).mapped(reading.least, reading.least + 1)
-    span = reading.most - reading.least
-    share = Moments(n, moments.total / span, squares / span**2, step / span)
-    return share_rate([share]).mapped(reading.least, reading.most)
+    span = 1.0 if isinf(reading.most) else reading.most - reading.least
+    moments = Moments(n, (total + n * move) / span, squares / span**2, step / span)
+    found = count_rate([moments]) if isinf(reading.most) else share_rate([moments])
+    return found.mapped(reading.least, reading.least + span)._replace(value=reading.value)
 
 
 def _moments(of: BlockSums, reading: Reading) -> Moments:

@@ -14,8 +14,9 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 CONFIDENCE = 0.95
 
-PRIOR_SQUARES = 0.5
-"""What two more blocks add to the squares, one half a game above the mean and one half a game below."""
+WHOLE_GAME, HALF_GAME = 1.0, 0.5
+"""How far off the mean two more blocks are, one above and one below, by which a spread is guarded: of shares and
+counts half a game, since their intervals know which way they are skewed; of differences a whole game."""
 
 
 class Moments(NamedTuple):
@@ -95,7 +96,7 @@ class Estimate(NamedTuple):
 # ---------------------------------------------------------------------------------------------- means
 
 
-def stratified_mean(groups: Sequence[Moments]) -> Estimate:
+def stratified_mean(groups: Sequence[Moments], off: float = WHOLE_GAME) -> Estimate:
     """The mean over groups of values.
 
     The values are blocks (games with the same dice, in all rotations), not games: games of a block
@@ -104,12 +105,12 @@ def stratified_mean(groups: Sequence[Moments]) -> Estimate:
     sample). A group with a single value has an unknown variance.
 
     Values that are all the same show no variance, though they do not prove that there is none: the
-    variance is estimated as if two more blocks had been played, each half a game off the mean. The
+    variance is estimated as if two more blocks had been played, each so many games `off` the mean. The
     degrees of freedom are those of Welch (1947) and Satterthwaite (1946).
     """
     count = sum(group.n for group in groups)
     mean = sum(group.total for group in groups) / count
-    variances = [group.variance_of_total + _prior(group, count) for group in groups]
+    variances = [group.variance_of_total + _prior(group, count, off) for group in groups]
     variance = sum(variances)
     if not isfinite(variance):
         return Estimate(mean, inf)
@@ -118,9 +119,9 @@ def stratified_mean(groups: Sequence[Moments]) -> Estimate:
     return Estimate(mean, sqrt(variance) / count, df)
 
 
-def _prior(group: Moments, count: float) -> float:
+def _prior(group: Moments, count: float, off: float) -> float:
     """A group's part of the squares of two more blocks, which all groups have together."""
-    return PRIOR_SQUARES * group.step**2 * group.n / count
+    return 2 * (off * group.step) ** 2 * group.n / count
 
 
 def mean_rate(groups: Sequence[Moments]) -> Rate:
@@ -166,12 +167,12 @@ def share_estimate(groups: Sequence[Moments], confidence: float = CONFIDENCE) ->
 
 def _moved(groups: Sequence[Moments], confidence: float, bound: int) -> Estimate:
     """See `share_estimate`; `bound` is 1 for shares, 0 for counts: the reciprocal of their upper bound."""
-    plain = stratified_mean(groups)
+    plain = stratified_mean(groups, HALF_GAME)
     if not isfinite(plain.error):
         return plain
     mean, count = plain.mean, sum(group.n for group in groups)
-    # If no block differs from 0 or 1, the prior is all: then the games of a block may all end alike.
-    prior = sum(_prior(group, count) for group in groups)
+    # If all blocks are 0, or all are 1, the prior is all: the games of a block count as independent.
+    prior = sum(_prior(group, count, HALF_GAME) / group.step for group in groups)
     scale = max(0.0, count * mean * (1 - bound * mean)) + prior
     dispersion = (plain.error * count) ** 2 / scale
     added = plain.quantile(confidence) ** 2 * dispersion / count

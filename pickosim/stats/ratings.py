@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from pickosim.stats.moments import CONFIDENCE, NO_RATE, PRIOR_SQUARES, Estimate, Rate
+from pickosim.stats.moments import CONFIDENCE, HALF_GAME, NO_RATE, Estimate, Rate
 
 MEAN = 1500.0
 """The mean rating of a field."""
@@ -346,7 +346,7 @@ def _squares(
     the correction notices, by less than one part in the blocks of a matchup. And where the gradient of a
     matchup by itself is not zero, a group with a block too many of it makes errors larger, if anything.
 
-    As with means (see `stratified_mean`), groups that are all the same do not prove that there is no
+    As with shares (see `share_estimate`), groups that are all the same do not prove that there is no
     spread: every bot has two more blocks, each half a game off, against all others together.
     """
     scores = np.zeros((len(log_strengths), len(matchups[0][1])))
@@ -362,7 +362,7 @@ def _squares(
         return None
     _, weight = _pair_sums(log_strengths, _stacked(matchups))
     bots = len(log_strengths)
-    more = game * sqrt(PRIOR_SQUARES * bots / (bots - 1)) * (np.eye(bots) - 1 / bots)
+    more = game * HALF_GAME * sqrt(2 * bots / (bots - 1)) * (np.eye(bots) - 1 / bots)
     seen = sqrt(groups / (groups - 1)) * scores
     steps = _newton_step(np.concatenate([seen, more], axis=1), weight)
     return np.asarray(Estimate(0.0, 1.0, groups - 1).quantile(confidence) ** 2 * (steps @ steps.T))
