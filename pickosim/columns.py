@@ -47,6 +47,7 @@ RANK = Format(".3f")
 PLACE_POINTS = Format(",.3f")
 """Points that places are given in a tournament."""
 RATING = Format(".0f")
+SIGNED_RATING = Format("+z.0f")
 PERCENT = Format(".2f", 100, "%")
 POINTS = Format("+z.2f", 100, "points", "points")
 WIDTH = Format("z.2f", 100, "points", "points")
@@ -159,6 +160,7 @@ _ALL = (
     _number("ahead", PERCENT, "finishes ahead", "Share of their games in which the bot finished ahead of the rival, ties counted half."),
     _number("superiority", PERCENT, "likelihood of being better", "Likelihood that it finishes ahead in more than half of their games."),
     _number("score_difference", SIGNED, "score difference", "Mean difference of scores per game, paired by dice."),
+    _number("rating_difference", SIGNED_RATING, "rating difference", "How far the rating is above that of the rival; null if a rating or its error is unknown."),
     _number("gained", NUMBER, "gained", "How often the specialist was gained per game."),
     _number("turns_held", NUMBER, "turns held", "Turns per game (of all players) that began with the specialist held."),
     _number("used", NUMBER, "used", "Uses per game. Canned worm: claims made with it; sitting hen: fails and steals absorbed; weasel: rerolls; golden die: turns with it; raven: bratworms given; apple: 0."),

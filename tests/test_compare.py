@@ -464,7 +464,10 @@ def test_games_are_rounded_up_to_blocks_and_said_so():
         in results.remarks
     )
     assert "In games of 2, only `eager` and `random` play." in results.remarks
-    assert any(remark.startswith("With only 34 blocks") for remark in results.remarks)
+    assert any(
+        remark.startswith("With only 34 blocks (games with the same dice), ")
+        for remark in results.remarks
+    )
 
 
 def test_bots_in_a_text_are_separated_by_commas():

@@ -111,6 +111,27 @@ def test_of_two_bots_the_error_is_that_of_their_win_share():
     assert narrower / expected == pytest.approx(student.ppf(0.75, 7) / student.ppf(0.975, 7))
 
 
+def test_a_difference_of_ratings_is_as_certain_as_the_share_it_stands_for():
+    """Of two bots it is twice either's own; of more, bots that met in the same games differ more surely."""
+    choices = np.zeros((8, 4, 2), dtype=np.int64)
+    wins = np.array([60, 72, 55, 66, 81, 62, 70, 58])
+    choices[:, 3, 0], choices[:, 3, 1] = wins, 100 - wins
+    result = rate(["a", "b"], [((0, 1), choices)])
+    apart, low, high = result.difference(0, 1)
+    assert apart == pytest.approx(400 * log10(wins.sum() / (800 - wins.sum())))
+    assert (high - low) / 2 == pytest.approx(2 * result.ratings["rating_error"][0])
+    assert result.difference(1, 0) == pytest.approx((-apart, -high, -low))
+    assert rate("ab", beats((1, 0))).difference(0, 1) == (None, None, None)
+
+
+def test_groups_that_are_all_the_same_do_not_prove_that_ratings_are_exact():
+    choices = np.zeros((50, 4, 2), dtype=np.int64)
+    choices[:, 3] = 1, 1
+    errors = rate("ab", [((0, 1), choices)]).ratings["rating_error"]
+    share = student.ppf(0.975, 49) * sqrt(0.5) / 100
+    assert errors.to_list() == pytest.approx([SCALE * share / 0.25 / 2] * 2)
+
+
 def test_empty_groups_and_other_units_change_nothing():
     rng = np.random.default_rng(3)
     choices = choices_of(plackett_luce(rng, np.array([0.0, 0.3, -0.2]), 60), np.arange(60) % 5, 5)

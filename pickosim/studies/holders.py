@@ -12,7 +12,7 @@ from pickosim.columns import Row
 from pickosim.engine.kernels import kernel
 from pickosim.engine.tally import PARTS, Tally, win
 from pickosim.runs.sums import Sums
-from pickosim.stats.moments import Moments, RatioMoments, ratio_rate, share_rate
+from pickosim.stats.moments import Moments, RatioMoments, count_rate, ratio_rate, share_rate
 from pickosim.studies.measures import rate_columns
 
 Ints = NDArray[np.int64]
@@ -20,7 +20,7 @@ Ints = NDArray[np.int64]
 PER_GAME = ("gained", "turns_held", "used")
 """Columns of the results that are means per game."""
 
-COLUMNS = f"{' '.join(PER_GAME)} held_at_end± games_held win_share_held±"
+COLUMNS = f"{'± '.join(PER_GAME)}± held_at_end± games_held win_share_held±"
 """What `holder_row` fills in, as tables declare it."""
 
 
@@ -102,24 +102,25 @@ def holder_row(parts: Sequence[tuple[Sums, int]], specialist: int, per_block: in
     """What became of a specialist with one bot, over some sums in each of which it has a number."""
     games = sum(int(sums["blocks"]) for sums, _ in parts) * per_block
 
-    def total(name: str) -> int:
-        return sum(int(sums[name][specialist, bot]) for sums, bot in parts)
+    def moments(name: str) -> list[Moments]:
+        return [
+            Moments.of(
+                sums["blocks"],
+                sums[name][specialist, bot],
+                sums[f"{name}_squared"][specialist, bot],
+                per_block,
+            )
+            for sums, bot in parts
+        ]
 
-    held = [
-        Moments.of(
-            sums["blocks"],
-            sums["held"][specialist, bot],
-            sums["held_squared"][specialist, bot],
-            per_block,
-        )
-        for sums, bot in parts
-    ]
+    row: Row = {"games": games}
+    for name in PER_GAME:
+        row |= rate_columns(name, count_rate(moments(name)))
     won = [_wins_of_holders(sums, specialist, bot) for sums, bot in parts]
     return {
-        "games": games,
-        **{name: total(name) / games for name in PER_GAME},
-        **rate_columns("held_at_end", share_rate(held)),
-        "games_held": total("held"),
+        **row,
+        **rate_columns("held_at_end", share_rate(moments("held"))),
+        "games_held": sum(int(sums["held"][specialist, bot]) for sums, bot in parts),
         **rate_columns("win_share_held", ratio_rate(won)),
     }
 

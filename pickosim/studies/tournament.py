@@ -29,7 +29,7 @@ from pickosim.studies.schedule import (
     player_counts,
     round_robin,
 )
-from pickosim.studies.sentences import listed, quoted
+from pickosim.studies.sentences import about_few_blocks, listed, quoted
 from pickosim.studies.study import (
     Frames,
     StudyBase,
@@ -42,6 +42,7 @@ from pickosim.studies.tournament_results import (
     FRAMES,
     MAIN_FRAME,
     Points,
+    about_ratings,
     headline,
     in_points,
     point_moments,
@@ -273,7 +274,9 @@ class Tournament(StudyBase):
                 "verdict": self._verdict(sums),
             }
             remarks.append(self._about_test(found["sprt"], games))
-        remarks += ratings_of(self.bots, self.matchups, sums).remarks
+        rated = ratings_of(self.bots, self.matchups, sums)
+        remarks += [*about_ratings(rated), *rated.remarks]
+        remarks += about_few_blocks(min(frames["standings"]["games"].to_list()) // self.players)
         remarks += about_unfinished(found["unfinished"])
         return found | {"sentences": [], "remarks": remarks}
 

@@ -16,6 +16,7 @@ from pickosim.rules import SPECIALISTS
 from pickosim.runs.sums import Sums
 from pickosim.stats.moments import (
     Moments,
+    Rate,
     count_rate,
     mean_rate,
     share_rate,
@@ -35,12 +36,12 @@ FRAMES = frames_by_name(
     Frame(
         "standings",
         "One row per bot, the best win share first; with `points`, the most points first.",
-        "bot games mean_points± win_share± mean_score± mean_rank rating rating_error rating_field",
+        "bot games mean_points± win_share± mean_score± mean_rank± rating rating_error rating_field",
     ),
     Frame(
         "matchups",
         "One row per matchup and bot.",
-        "matchup bots bot games mean_points± win_share± mean_score± mean_rank",
+        "matchup bots bot games mean_points± win_share± mean_score± mean_rank±",
     ),
     Frame(
         "places",
@@ -50,7 +51,7 @@ FRAMES = frames_by_name(
     Frame(
         "pairs",
         "One row per bot and rival, over all matchups in which they met.",
-        "bot rival games ahead± superiority score_difference±",
+        "bot rival games ahead± superiority score_difference± rating_difference±",
     ),
     Frame(
         "seats",
@@ -95,11 +96,12 @@ def tournament_frames(
 ) -> dict[str, pl.DataFrame]:
     """All tables; `specialists` are those of the rules."""
     entries = entries_of(bots, matchups, sums)
+    ratings = ratings_of(bots, matchups, sums)
     rows: dict[str, list[Row]] = {
-        "standings": _standings(bots, matchups, sums, points),
+        "standings": _standings(entries, ratings, points),
         "matchups": list(_matchups(matchups, sums, points)),
         "places": list(_places(entries)),
-        "pairs": list(_pairs(bots, matchups, sums)),
+        "pairs": list(_pairs(bots, matchups, sums, ratings)),
         "seats": list(_seats(entries, sums)),
         "specialists": list(_specialists(entries, specialists)),
         "lengths": [
@@ -166,7 +168,7 @@ def ratings_of(bots: Sequence[str], matchups: Sequence[Matchup], sums: Sequence[
         (tuple(number[bot] for bot in matchup), part["choices"])
         for matchup, part in zip(matchups, sums, strict=True)
     ]
-    return rate(bots, counted)
+    return rate(bots, counted, game=PARTS)
 
 
 def _wins(part: Sums, bot: int) -> Moments:
@@ -221,8 +223,24 @@ def _bot_rates(entries: Sequence[Entry], points: Points | None) -> Row:
         **_mean_points(entries, points),
         **rate_columns("win_share", share_rate([_wins(*entry) for entry in entries])),
         **rate_columns("mean_score", count_rate([_scores(*entry) for entry in entries])),
-        "mean_rank": sum(int(part["ranks"][bot].sum()) for part, bot in entries) / games,
+        **rate_columns("mean_rank", _mean_rank(entries)),
     }
+
+
+def _mean_rank(entries: Sequence[Entry]) -> Rate:
+    """The mean rank of a bot, which has the interval of a share: of the way from the first to the last."""
+    players = len(entries[0][0]["wins"])
+    return share_rate([_ranks(*entry) for entry in entries]).mapped(1, players)
+
+
+def _ranks(part: Sums, bot: int) -> Moments:
+    """Moments of a bot's mean rank in a block, as a share of the way from the first rank to the last."""
+    players, blocks = len(part["wins"]), int(part["blocks"])
+    total, squares = int(part["ranks"][bot].sum()), int(part["ranks_squared"][bot])
+    # A block's ranks add up to `players` if the bot is always first.
+    squares += blocks * players**2 - 2 * players * total
+    unit, last = players * (players - 1), players - 1
+    return _moments(part, total - blocks * players, squares, unit, last)
 
 
 def _mean_points(entries: Sequence[Entry], points: Points | None) -> Row:
@@ -233,15 +251,9 @@ def _mean_points(entries: Sequence[Entry], points: Points | None) -> Row:
     return rate_columns("mean_points", share.mapped(points[-1], points[0]))
 
 
-def _standings(
-    bots: Sequence[str],
-    matchups: Sequence[Matchup],
-    sums: Sequence[Sums],
-    points: Points | None,
-) -> list[Row]:
+def _standings(entries: dict[str, list[Entry]], rated: Ratings, points: Points | None) -> list[Row]:
     """One row per bot that played, the best first."""
-    entries = entries_of(bots, matchups, sums)
-    ratings = {row["name"]: row for row in ratings_of(bots, matchups, sums).ratings.to_dicts()}
+    ratings = {row["name"]: row for row in rated.ratings.to_dicts()}
     rows = [
         {
             "bot": bot,
@@ -250,7 +262,7 @@ def _standings(
             "rating_error": ratings[bot]["rating_error"],
             "rating_field": ratings[bot]["field"],
         }
-        for bot in bots
+        for bot in entries
         if entries[bot]
     ]
     return sorted(rows, key=lambda row: -row[deciding_column(row)])
@@ -285,8 +297,11 @@ def _places(entries: dict[str, list[Entry]]) -> Iterator[Row]:
             }
 
 
-def _pairs(bots: Sequence[str], matchups: Sequence[Matchup], sums: Sequence[Sums]) -> Iterator[Row]:
-    """Of two bots, over all matchups in which they met: who finishes ahead, and the difference in score."""
+def _pairs(
+    bots: Sequence[str], matchups: Sequence[Matchup], sums: Sequence[Sums], ratings: Ratings
+) -> Iterator[Row]:
+    """Of two bots that met: who finishes ahead, and the differences of scores and ratings."""
+    number = {bot: k for k, bot in enumerate(bots)}
     met: dict[tuple[str, str], list[tuple[Sums, int, int]]] = {
         pair: [] for pair in permutations(bots, 2)
     }
@@ -306,6 +321,7 @@ def _pairs(bots: Sequence[str], matchups: Sequence[Matchup], sums: Sequence[Sums
             **rate_columns(
                 "score_difference", mean_rate([_difference(*entry) for entry in met_in])
             ),
+            **rate_columns("rating_difference", ratings.difference(number[bot], number[rival])),
         }
 
 
@@ -440,3 +456,20 @@ def _points_text(row: Row) -> str:
         PLACE_POINTS.text(row[f"mean_points{end}"]) for end in ("", "_low", "_high")
     )
     return f"{value} points (95 %: {low} to {high})"
+
+
+def about_ratings(rated: Ratings) -> Iterator[str]:
+    """By how much the best of several ratings leads; of two bots, the share of one says it better."""
+    known = rated.ratings.with_row_index("number").filter(
+        pl.col("rating").is_finite(), pl.col("rating_error").is_not_null()
+    )
+    best, *others = known.sort("rating", descending=True).to_dicts() or [{}]
+    rivals = [row for row in others if row["field"] == best["field"]]
+    if len(rivals) < 2:
+        return
+    apart, low, high = rated.difference(best["number"], rivals[0]["number"])
+    assert apart is not None and low is not None and high is not None
+    yield (
+        f"The best rating, that of {quoted(best['name'])}, is {apart:.0f} ± {(high - low) / 2:.0f} points above "
+        f"the next, that of {quoted(rivals[0]['name'])}: {'beyond' if low > 0 else 'within'} chance."
+    )
