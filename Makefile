@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 LOWEST := .venv-lowest
 
-.PHONY: tournament test test-long test-wheel test-lowest lint format docs bench clean
+.PHONY: tournament test test-long test-wheel test-lowest lint format docs coverage bench clean
 
 tournament: $(READY)
 	$(BIN)/pickosim tournament --games 4000
@@ -44,6 +44,10 @@ format: $(READY)
 # Pages and schemas that are generated from the code; a test checks that they are current.
 docs: $(READY)
 	$(BIN)/python -m pickosim.documents .
+
+# How often intervals cover the truth: measures the table of docs/statistics.md (three minutes).
+coverage: $(READY)
+	$(BIN)/python tests/interval_coverage.py docs/statistics.md
 
 bench: $(READY)
 	$(BIN)/pickosim bench

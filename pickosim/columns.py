@@ -49,6 +49,7 @@ RANK = Format(".3f")
 PLACE_POINTS = Format(",.3f")
 """Points that places are given in a tournament."""
 RATING = Format(".0f")
+SIGNED_RATING = Format("+z.0f")
 PERCENT = Format(".2f", 100, "%")
 POINTS = Format("+z.2f", 100, "points", "points")
 WIDTH = Format("z.2f", 100, "points", "points")
@@ -161,6 +162,7 @@ _ALL = (
     _number("ahead", PERCENT, "finishes ahead", "Share of their games in which the bot finished ahead of the rival, ties counted half."),
     _number("superiority", PERCENT, "likelihood of being better", "Likelihood that it finishes ahead in more than half of their games."),
     _number("score_difference", SIGNED, "score difference", "Mean difference of scores per game, paired by dice."),
+    _number("rating_difference", SIGNED_RATING, "rating difference", "How far the rating is above that of the rival; null if a rating or its error is unknown."),
     _number("gained", NUMBER, "gained", "How often the specialist was gained per game."),
     _number("turns_held", NUMBER, "turns held", "Turns per game (of all players) that began with the specialist held."),
     _number("used", NUMBER, "used", f"Uses per game; {USES}."),
@@ -171,7 +173,7 @@ _ALL = (
     _number("without", BY_MEASURE, "without", "The measure in the game without the specialist."),
     _number("difference", BY_MEASURE, "difference", "Difference from the reference, paired by dice; null for the reference itself."),
     _number("p_value", P_VALUE, "p", "Chance of a difference at least as large if there is none."),
-    _number("p_adjusted", P_VALUE, "p, corrected", "The p value, corrected for all comparisons of the table (Benjamini and Yekutieli)."),
+    _number("p_adjusted", P_VALUE, "p, corrected", "The p value, corrected for all comparisons of the table (Holm)."),
     _number("gain", POINTS, "gain", "What the specialist adds to the win share."),
     _number("score_gain", SIGNED, "score gain", "What the specialist adds to the score."),
     _number("take_up", PERCENT, "take-up", "Share of games in which somebody takes the specialist (raven: in which it pays)."),

@@ -25,7 +25,8 @@ This page is generated from the declarations in `pickosim/columns.py`, `pickosim
 Every run leaves its results as Parquet files in its folder, one per table; `--export csv,json,md` writes them in other
 formats too, and `--json` prints all of them with the manifest. In Python each table is a polars frame, e.g.
 `results.standings`. A rate marked ± comes with two more columns, `_low` and `_high`, the ends of its 95 % interval.
-Intervals are computed over blocks (games with the same dice, in all rotations of the seats), not over games.
+Intervals are computed over blocks (games with the same dice, in all rotations of the seats), not over games;
+`docs/statistics.md` has the formulas.
 """
 
 

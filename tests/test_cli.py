@@ -599,7 +599,7 @@ MISTAKES = {
     "tournament eager random --points 1,1": "The first place must get more points than the last, not 1 and 1.",
     "tournament eager random --points win": 'Write points as numbers, the first place first, e.g. 7,5,3,1, not "win".',
     "tournament eager random --sprt 1%,0": "the lower one first",
-    "tournament eager random thief --sprt 0,1%": "between two bots in games of two, not between 3",
+    "tournament eager random thief --sprt 0,1%": "3 bots in games of 2 make 3: name 2 bots, or play --together",
     "tournament eager random --sprt 0,1% --precision 1%": "by --sprt or by --precision, not by both",
     "tournament eager random --focus egaer": 'not entered; did you mean "eager"?',
     "tournament eager random --together --players 2": "no other number of players",

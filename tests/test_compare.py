@@ -12,9 +12,17 @@ import numpy as np
 import polars as pl
 import pytest
 from blocks import cyclic_orders, play_blocks, rotated
+from interval_reference import (
+    count_interval,
+    holm,
+    mean_interval,
+    mean_p_value,
+    scaled,
+    share_interval,
+)
 from polars.testing import assert_frame_equal
 from rich.console import Console
-from scipy.stats import binom, false_discovery_control, norm
+from scipy.stats import binom
 
 import pickosim
 from pickosim import cli
@@ -47,6 +55,7 @@ VARIANTS = ["classic", "french", "extrawurm"]
 SIZES = (2, 3, 4)
 GAMES, SEED = 120, 5
 PERCENTILES = [measure for measure in MEASURES if "_p" in measure]
+ENDS = ("", "_low", "_high")
 
 
 def compare(*args, **options) -> Results:
@@ -129,6 +138,20 @@ class Games:
         ratio = means.sum() / turns.sum()
         return ratio, (means - ratio * turns) / turns.mean()
 
+    def scale(self, measure: str) -> tuple[float, float | None, float]:
+        """The bounds of a measure (None: there is no upper one), and what a game moves its block's value by."""
+        step = 1 / self.rotations
+        if measure in ("ties", "unfinished"):
+            return 0, 1, step
+        if measure == "first_seat":
+            return -1 / self.players, 1 - 1 / self.players, step
+        if measure == "skill":
+            most = self.players / (BOTS * self.players)[: self.players].count("eager")
+            return 0, most, step * most
+        if measure.startswith("fails"):
+            return 0, 1, self.blocks / self.by_game("turns").sum()
+        return 0, None, step
+
 
 @pytest.fixture(scope="module")
 def games() -> dict[tuple[str, int], Games]:
@@ -137,30 +160,28 @@ def games() -> dict[tuple[str, int], Games]:
 
 @pytest.mark.parametrize("measure", [m for m in MEASURES if m not in PERCENTILES])
 def test_a_measure_is_that_of_its_games(compared, games, measure):
-    z = norm.ppf(0.975)
     for (variant, size), own in games.items():
         row = row_of(compared, size, variant, measure)
         value, moves = own.influence(measure)
-        error = moves.std(ddof=1) / np.sqrt(own.blocks)
+        least, most, step = own.scale(measure)
         assert row["games"] == own.blocks * own.rotations
-        assert row["value"] == pytest.approx(value, abs=1e-12)
-        if error > 0:
-            assert row["value_high"] - value == pytest.approx(z * error, rel=1e-6)
-            low = max(value - z * error, 0) if measure in ("ties", "unfinished") else None
-            assert row["value_low"] == pytest.approx(
-                value - z * error if low is None else low, abs=1e-9
-            )
+        found = [row[f"value{end}"] for end in ENDS]
+        if most is None:
+            expected = count_interval(moves - moves.mean() + value, step=step)
+        else:
+            shares = (moves - moves.mean() + value - least) / (most - least)
+            expected = scaled(share_interval(shares, step=step / (most - least)), least, most)
+        assert found == pytest.approx(expected, abs=1e-9)
         if variant == "french":
             assert row["difference"] is row["difference_low"] is row["p_value"] is None
             continue
         base, base_moves = games["french", size].influence(measure)
-        error = (moves - base_moves).std(ddof=1) / np.sqrt(own.blocks)
-        assert row["difference"] == pytest.approx(value - base, abs=1e-12)
-        if error > 0:
-            assert row["difference_low"] == pytest.approx(value - base - z * error, abs=1e-9)
-            assert row["difference_high"] == pytest.approx(value - base + z * error, abs=1e-9)
-            p_value = 2 * norm.sf(abs(value - base) / error)
-            assert row["p_value"] == pytest.approx(p_value, rel=1e-6)
+        apart = moves - base_moves
+        apart += value - base - apart.mean()
+        step = max(step, games["french", size].scale(measure)[2])
+        found = [row[f"difference{end}"] for end in ENDS]
+        assert found == pytest.approx(mean_interval(apart, step=step), abs=1e-9)
+        assert row["p_value"] == pytest.approx(mean_p_value(apart, step=step), rel=1e-6)
 
 
 @pytest.mark.parametrize("measure", PERCENTILES)
@@ -189,8 +210,7 @@ def test_a_percentile_is_that_of_its_games(compared, games, measure):
 def test_p_values_are_corrected_for_all_comparisons_of_the_run(compared):
     rows = compared.measures.filter(pl.col("p_value").is_not_null())
     assert len(rows) == 2 * len(SIZES) * (len(MEASURES) - len(PERCENTILES))
-    corrected = false_discovery_control(rows["p_value"].to_numpy(), method="by")
-    assert rows["p_adjusted"].to_list() == pytest.approx(list(corrected))
+    assert rows["p_adjusted"].to_list() == pytest.approx(holm(rows["p_value"].to_list()))
 
 
 def test_seats_and_lengths_are_those_of_the_games(compared, games):
@@ -290,13 +310,13 @@ def test_pairing_by_dice_narrows_the_difference():
 
 
 def test_a_share_that_never_differed_is_not_called_certain():
-    """Different rules, and no block with another first place: the bound of so many blocks."""
+    """Different rules, and no block that ends otherwise."""
     results = compare(["classic", "manual"], ["eager"], 2, 400, set=["turn_limit=3"])
     row = row_of(results, 2, "manual", "unfinished")
-    bound = 1 - 0.025 ** (1 / 400)
-    assert (row["value"], row["difference"], row["p_value"]) == (1.0, 0.0, 1.0)
-    assert row["difference_low"] == pytest.approx(-bound)
-    assert row["difference_high"] == pytest.approx(bound)
+    found = tuple(row[f"difference{end}"] for end in ENDS)
+    assert (row["value"], row["p_value"]) == (1.0, 1.0)
+    assert found == pytest.approx(mean_interval(np.zeros(400), step=1))
+    assert found[1] < found[0] == 0 < found[2]
 
 
 def test_the_difference_of_two_quantiles_is_paired_and_covers_the_truth():
@@ -439,7 +459,10 @@ def test_games_are_rounded_up_to_blocks_and_said_so():
         in results.remarks
     )
     assert "In games of 2, only `eager` and `random` play." in results.remarks
-    assert any(remark.startswith("With only 34 blocks") for remark in results.remarks)
+    assert any(
+        remark.startswith("With only 34 blocks (games with the same dice), ")
+        for remark in results.remarks
+    )
 
 
 def test_bots_in_a_text_are_separated_by_commas():

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from interval_reference import scaled, share_interval
 from polars.testing import assert_frame_equal
 
 import pickosim
@@ -27,6 +28,7 @@ tournament = partial(pickosim.tournament, workers=1)
 
 POINTS = (7.0, 5.0, 3.0, 1.0)
 BOTS = ["eager", "cautious", "random", "gambler", "late-worms"]
+ENDS = ("", "_low", "_high")
 
 
 def by_bot(frame: pl.DataFrame, column: str) -> dict[str, float]:
@@ -100,10 +102,8 @@ def test_who_ties_shares_the_places_that_the_tied_take_up():
         first, second = (block[row["place"] - 1] / 3 for block in BLOCKS[row["bot"]])
         assert row["games"] == 6
         assert row["place_share"] == pytest.approx((first + second) / 2)
-        # Of two blocks, the standard error of the mean is half their difference.
-        half = 1.959964 * abs(first - second) / 2
-        assert row["place_share_low"] == pytest.approx(max(0, row["place_share"] - half), abs=1e-6)
-        assert row["place_share_high"] == pytest.approx(min(1, row["place_share"] + half), abs=1e-6)
+        expected = share_interval(np.array([first, second]), step=1 / 3)
+        assert [row[f"place_share{end}"] for end in ENDS] == pytest.approx(expected)
 
 
 def test_who_ties_shares_the_points_of_these_places():
@@ -118,9 +118,9 @@ def test_who_ties_shares_the_points_of_these_places():
     )
     assert standings["bot"].to_list() == ["b", "a", "c"]
     b = standings.row(0, named=True)
-    half = 1.959964 * abs((6 + 7 + 4) / 3 - (5 + 4 + 5) / 3) / 2
-    assert b["mean_points_high"] - b["mean_points"] == pytest.approx(half, rel=1e-6)
-    assert b["mean_points"] - b["mean_points_low"] == pytest.approx(half, rel=1e-6)
+    blocks = np.array([(6 + 7 + 4) / 3, (5 + 4 + 5) / 3])
+    expected = scaled(share_interval(blocks / 7, step=1 / 3), 0, 7)
+    assert [b[f"mean_points{end}"] for end in ENDS] == pytest.approx(expected)
 
 
 # --------------------------------------------------------------------------- against the saved games
@@ -150,29 +150,25 @@ def places_of_games(run: Results) -> pl.DataFrame:
     )
 
 
-def stratified(blocks: pl.DataFrame, value: str, *by: str) -> dict[tuple, tuple[float, float]]:
-    """Mean over blocks, and half its interval: only the variances within matchups count."""
-    parts = blocks.group_by("matchup", *by).agg(
-        mean=pl.col(value).mean(), error2=pl.col(value).var() / pl.len()
-    )
-    found = parts.group_by(*by).agg(
-        pl.col("mean").mean(), half=1.959964 * pl.col("error2").sum().sqrt() / pl.len()
-    )
-    return {row[:-2]: row[-2:] for row in found.iter_rows()}
+def by_matchup(blocks: pl.DataFrame, value: str, *by: str) -> dict[tuple, list[np.ndarray]]:
+    """The values of the blocks of every matchup."""
+    found: dict[tuple, list[np.ndarray]] = {}
+    for (_, *key), rows in blocks.group_by("matchup", *by):
+        found.setdefault(tuple(key), []).append(rows[value].to_numpy())
+    return found
 
 
 def test_places_and_their_intervals_are_those_of_the_saved_games(saved):
     has = places_of_games(saved)
     assert has["tied"].n_unique() > 2
     blocks = has.group_by("matchup", "game", "bot", "place").agg(pl.col("has").mean())
-    expected = stratified(blocks, "has", "bot", "place")
+    expected = by_matchup(blocks, "has", "bot", "place")
     assert len(saved.places) == len(expected) == 20
     for row in saved.places.iter_rows(named=True):
-        mean, half = expected[row["bot"], row["place"]]
+        groups = expected[row["bot"], row["place"]]
         assert row["games"] == 1600
-        assert row["place_share"] == pytest.approx(mean)
-        assert row["place_share_low"] == pytest.approx(max(0, mean - half), rel=1e-6)
-        assert row["place_share_high"] == pytest.approx(min(1, mean + half), rel=1e-6)
+        found = [row[f"place_share{end}"] for end in ENDS]
+        assert found == pytest.approx(share_interval(*groups, step=1 / 4))
 
 
 def test_points_and_their_intervals_are_those_of_the_saved_games(saved):
@@ -183,14 +179,12 @@ def test_points_and_their_intervals_are_those_of_the_saved_games(saved):
     )
     assert games["points"].n_unique() > 4, "ties are frequent"
     blocks = games.group_by("matchup", "game", "bot").agg(pl.col("points").mean())
-    expected = stratified(blocks, "points", "bot")
+    expected = by_matchup(blocks.with_columns((pl.col("points") - 1) / 6), "points", "bot")
     for row in saved.standings.iter_rows(named=True):
-        mean, half = expected[(row["bot"],)]
-        assert row["mean_points"] == pytest.approx(mean)
-        assert row["mean_points_high"] - row["mean_points"] == pytest.approx(half, rel=1e-6)
-        assert row["mean_points"] - row["mean_points_low"] == pytest.approx(half, rel=1e-6)
-    by_matchup = blocks.group_by("matchup", "bot").agg(pl.col("points").mean())
-    for matchup, bot, points in by_matchup.iter_rows():
+        interval = scaled(share_interval(*expected[(row["bot"],)], step=1 / 4), 1, 7)
+        assert [row[f"mean_points{end}"] for end in ENDS] == pytest.approx(interval)
+    means = blocks.group_by("matchup", "bot").agg(pl.col("points").mean())
+    for matchup, bot, points in means.iter_rows():
         rows = saved.matchups.filter((pl.col("matchup") == matchup) & (pl.col("bot") == bot))
         assert rows["mean_points"].to_list() == pytest.approx([points])
 
@@ -310,13 +304,11 @@ def test_other_points_are_another_run(saved):
 
 
 def test_who_is_entered_first_changes_nothing():
-    """A matchup seats the same bots behind each other in all rotations, whichever is named first."""
     bots = ["eager", "random", "cautious"]
     play = partial(tournament, rules="french", together=True, games=300, seed=1, points="3,1")
     one, other = play(bots), play([*bots[1:], bots[0]])
     for name in ("places", "standings"):
-        a, b = (run.frames[name].drop("^rating.*$").sort("bot") for run in (one, other))
-        assert_frame_equal(a, b, check_exact=True)
+        assert_frame_equal(one.frames[name], other.frames[name], check_exact=True)
 
 
 def test_a_file_says_points_as_a_list_or_as_text(tmp_path):

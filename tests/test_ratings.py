@@ -94,18 +94,42 @@ def test_of_two_bots_the_difference_is_that_of_elo(won, lost):
 
 
 def test_of_two_bots_the_error_is_that_of_their_win_share():
-    """The interval of the share over groups, by the delta method; half of it for each of the two."""
+    """The interval of the share over groups, by the delta method; half of it for each of the two.
+
+    In two more groups, half a game more is won, or lost, than in the mean.
+    """
     wins = np.array([60, 72, 55, 66, 81, 62, 70, 58])
     choices = np.zeros((8, 4, 2), dtype=np.int64)
     choices[:, 3, 0], choices[:, 3, 1] = wins, 100 - wins
     share = wins.mean() / 100
-    half = student.ppf(0.975, 7) * wins.std(ddof=1) / 100 / sqrt(8)
+    half = student.ppf(0.975, 7) * sqrt(wins.var(ddof=1) / 8 + 0.5 / 8**2) / 100
     result = rate(["a", "b"], [((0, 1), choices)])
     expected = SCALE * half / (share * (1 - share)) / 2
     assert result.ratings["rating_error"].to_list() == pytest.approx([expected] * 2)
     assert result.remarks == ()
     narrower = rate(["a", "b"], [((0, 1), choices)], confidence=0.5).ratings["rating_error"][0]
     assert narrower / expected == pytest.approx(student.ppf(0.75, 7) / student.ppf(0.975, 7))
+
+
+def test_a_difference_of_ratings_is_as_certain_as_the_share_it_stands_for():
+    """Of two bots it is twice either's own; of more, bots that met in the same games differ more surely."""
+    choices = np.zeros((8, 4, 2), dtype=np.int64)
+    wins = np.array([60, 72, 55, 66, 81, 62, 70, 58])
+    choices[:, 3, 0], choices[:, 3, 1] = wins, 100 - wins
+    result = rate(["a", "b"], [((0, 1), choices)])
+    apart, low, high = result.difference(0, 1)
+    assert apart == pytest.approx(400 * log10(wins.sum() / (800 - wins.sum())))
+    assert (high - low) / 2 == pytest.approx(2 * result.ratings["rating_error"][0])
+    assert result.difference(1, 0) == pytest.approx((-apart, -high, -low))
+    assert rate("ab", beats((1, 0))).difference(0, 1) == (None, None, None)
+
+
+def test_groups_that_are_all_the_same_do_not_prove_that_ratings_are_exact():
+    choices = np.zeros((50, 4, 2), dtype=np.int64)
+    choices[:, 3] = 1, 1
+    errors = rate("ab", [((0, 1), choices)]).ratings["rating_error"]
+    share = student.ppf(0.975, 49) * sqrt(0.5) / 100
+    assert errors.to_list() == pytest.approx([SCALE * share / 0.25 / 2] * 2)
 
 
 def test_empty_groups_and_other_units_change_nothing():
@@ -115,7 +139,7 @@ def test_empty_groups_and_other_units_change_nothing():
     padded = np.zeros((64, *choices.shape[1:]), dtype=np.int64)
     padded[7:12] = choices
     assert_frame_equal(rate("abc", [((0, 1, 2), padded)]).ratings, plain, rel_tol=1e-12)
-    assert_frame_equal(rate("abc", [((0, 1, 2), 7 * choices)]).ratings, plain, rel_tol=1e-9)
+    assert_frame_equal(rate("abc", [((0, 1, 2), 7 * choices)], game=7).ratings, plain, rel_tol=1e-9)
 
 
 @pytest.mark.parametrize("players", [2, 3, 5, 7])

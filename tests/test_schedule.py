@@ -16,7 +16,10 @@ from pickosim.bots.entrants import check_bot_sources, make_entrants
 from pickosim.errors import PickosimError
 from pickosim.studies.options import make_options
 from pickosim.studies.schedule import (
+    FIRST_LOOK,
+    FIRST_TEST,
     LOOK_GROWTH,
+    TEST_GROWTH,
     blocks_for,
     chunks,
     lane,
@@ -109,11 +112,26 @@ def test_lanes_do_not_overlap():
         lane(10**7)
 
 
-@given(st.integers(1, 10**9))
-def test_looks_ascend_to_the_end_and_never_far(blocks):
-    points = list(looks(blocks))
+@given(
+    st.integers(1, 10**9),
+    st.sampled_from([(FIRST_LOOK, LOOK_GROWTH), (FIRST_TEST, TEST_GROWTH)]),
+)
+def test_looks_ascend_to_the_end_and_never_far(blocks, spacing):
+    first, growth = spacing
+    points = list(looks(blocks, first, growth))
+    assert points[0] == min(first, blocks)
     assert points[-1] == blocks
-    assert all(a < b <= LOOK_GROWTH * a + 1 for a, b in pairwise(points))
+    assert all(a < b <= max(a + first, growth * a + 1) for a, b in pairwise(points))
+    assert all(b - a >= first for a, b in pairwise(points[:-1]))
+
+
+def test_a_sequential_test_looks_earlier_and_more_often_than_a_precision():
+    test = planned(["eager", "random"], sprt="0,5%").looks
+    assert test[:4] == [8, 16, 24, 32]
+    assert max(b / a for a, b in pairwise(test[20:-1])) < 1.06
+    precise = planned(["eager", "random"], precision="1%").looks
+    assert precise[:4] == [64, 128, 192, 256]
+    assert planned(["eager", "random"], games=100).looks == [50]
 
 
 @given(st.integers(0, 5000), st.integers(0, 5000), st.integers(1, 700))

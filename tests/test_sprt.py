@@ -11,6 +11,7 @@ import pytest
 import pickosim
 from pickosim.errors import PickosimError
 from pickosim.stats.sprt import Sprt, parse
+from pickosim.studies.schedule import FIRST_TEST, TEST_GROWTH, looks
 
 TWINS = ("threshold:target=21", "threshold:target=21,last_dice=2")
 """Two names of the same bot: `last_dice` is 2 by default."""
@@ -189,6 +190,29 @@ def test_drawn_again_the_test_errs_no_more_often_than_it_may(shares, truth, wron
     assert found.count(wrong) / repetitions <= error_limit(allowed, repetitions)
     assert found.count(wrong) > 0
     assert found.count(truth) / repetitions >= 0.85
+
+
+@pytest.mark.parametrize("distance", [0.02, 0.05])
+def test_at_the_looks_of_a_run_it_needs_hardly_more_blocks_than_walds_test(shares, distance):
+    """500 tests for each claim, on blocks drawn from those played; Wald's number is that of a known spread."""
+    test, repetitions = Sprt(0, distance), 500
+    rng = np.random.default_rng(3)
+    wald = 2 * 0.9 * log(19) * shares.var() / distance**2
+    taken = []
+    for truth, wrong in ((test.low, "H1"), (test.high, "H0")):
+        moved = shares - shares.mean() + 0.5 + truth
+        errors = 0
+        for _ in range(repetitions):
+            drawn = rng.choice(moved, 40 * int(wald))
+            totals, squares = np.cumsum(drawn), np.cumsum(drawn**2)
+            for look in looks(len(drawn), FIRST_TEST, TEST_GROWTH):
+                verdict = test.verdict(look, totals[look - 1], squares[look - 1], players=2)
+                if verdict:
+                    break
+            taken.append(look)
+            errors += verdict == wrong
+        assert errors / repetitions <= error_limit(0.05, repetitions)
+    assert 1 < np.mean(taken) / wald < 1.4
 
 
 def test_in_between_no_verdict_comes_soon(shares):

@@ -44,7 +44,7 @@ def tournament_text(results: Results) -> Iterator[RenderableType]:
 
 def _compact(standings: pl.DataFrame) -> pl.DataFrame:
     """Standings without intervals that lines have no room for: of all rates but the one that decides."""
-    rates = ("mean_points", "win_share", "mean_score")
+    rates = ("mean_points", "win_share", "mean_score", "mean_rank")
     decides = deciding_column(standings.columns)
     ends = [f"{rate}_{end}" for rate in rates for end in ("low", "high") if rate != decides]
     return standings.drop(ends, strict=False)

@@ -8,12 +8,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
+from math import inf, isinf
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pickosim.stats.moments import Estimate, Moments, Rate, share_interval, stratified_mean
+from pickosim.stats.moments import (
+    Estimate,
+    Moments,
+    Rate,
+    count_rate,
+    share_rate,
+    stratified_mean,
+)
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -48,7 +56,7 @@ class BlockSums:
 
 
 class Reading(NamedTuple):
-    """A measure of some blocks: its value, and how far each block moves it.
+    """A measure of some blocks: its value, how far each block moves it, and the bounds of it.
 
     The value of a block moves it by `weights @ values / blocks`, to first order: exactly if it is a
     mean, and by the linear approximation if it is a ratio of two sums, e.g. fails by turns (Cochran,
@@ -58,35 +66,40 @@ class Reading(NamedTuple):
     value: float
     weights: Floats
     """(V,)"""
+    step: float
+    """What a single game (of a ratio: a single case) moves the value of its block by."""
+    least: float = 0.0
+    most: float = inf
 
 
-def mean(of: BlockSums, name: str, unit: float = 1.0) -> Reading:
-    """The mean of a value over all games, in that unit."""
+def mean(
+    of: BlockSums, name: str, unit: float = 1.0, step: float = 1.0, most: float = inf
+) -> Reading:
+    """The mean of a value over all games, in that unit; `step`: what a single game counts in the sums."""
     weights = np.zeros(len(of.names))
-    weights[of.names.index(name)] = 1 / (unit * of.per_block)
-    return Reading(of.total(name) / (unit * of.games), weights)
+    weight = weights[of.names.index(name)] = 1 / (unit * of.per_block)
+    return Reading(of.total(name) / (unit * of.games), weights, step * weight, most=most)
 
 
 def ratio(of: BlockSums, above: str, below: str) -> Reading:
-    """The sum of a value divided by the sum of another."""
+    """The sum of a value divided by the sum of another, of which it is a part."""
     quotient = of.total(above) / of.total(below)
     weights = np.zeros(len(of.names))
     weights[of.names.index(above)], weights[of.names.index(below)] = 1.0, -quotient
-    return Reading(quotient, weights * of.blocks / of.total(below))
+    case = of.blocks / of.total(below)
+    return Reading(quotient, weights * case, case, most=1.0)
 
 
-def rate(of: BlockSums, reading: Reading, *, share: bool = False) -> Rate:
-    """A reading with its 95 % interval; `share`: it is a share of games, up to a constant.
-
-    If a share is 0 or 1 in all blocks, it has the exact bound of `share_interval`.
-    """
-    moments = _moments(of, reading)
-    estimate = stratified_mean([moments])
-    if not share:
-        return Rate(reading.value, *Estimate(reading.value, estimate.error).interval())
-    offset = reading.value - estimate.mean
-    low, high = share_interval([moments])
-    return Rate(reading.value, low + offset, high + offset)
+def rate(of: BlockSums, reading: Reading) -> Rate:
+    """A reading with its 95 % interval: that of a share if it has two bounds, else that of a count."""
+    n, total, squares, step = _moments(of, reading)
+    # Each block's value is what it moves the measure by, from the mean on: so their mean is the measure.
+    move = reading.value - reading.least - total / n
+    squares += 2 * move * total + n * move**2
+    span = 1.0 if isinf(reading.most) else reading.most - reading.least
+    moments = Moments(n, (total + n * move) / span, squares / span**2, step / span)
+    found = count_rate([moments]) if isinf(reading.most) else share_rate([moments])
+    return found.mapped(reading.least, reading.least + span)._replace(value=reading.value)
 
 
 def _moments(of: BlockSums, reading: Reading) -> Moments:
@@ -95,6 +108,7 @@ def _moments(of: BlockSums, reading: Reading) -> Moments:
         float(of.blocks),
         _total(reading, of),
         _product(reading, of.products, reading),
+        reading.step,
     )
 
 
@@ -125,5 +139,10 @@ def difference(
         - 2 * _product(reading, crossed, base)
         + _product(base, reference.products, base)
     )
-    moments = Moments(float(of.blocks), _total(reading, of) - _total(base, reference), squares)
-    return Estimate(reading.value - base.value, stratified_mean([moments]).error)
+    moments = Moments(
+        float(of.blocks),
+        _total(reading, of) - _total(base, reference),
+        squares,
+        max(reading.step, base.step),
+    )
+    return stratified_mean([moments])._replace(mean=reading.value - base.value)

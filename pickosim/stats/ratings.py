@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf, log, nan
+from math import inf, isnan, log, nan, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -18,9 +18,8 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.csgraph import breadth_first_order, connected_components
-from scipy.stats import t as student
 
-from pickosim.stats.moments import CONFIDENCE
+from pickosim.stats.moments import CONFIDENCE, HALF_GAME, NO_RATE, Estimate, Rate
 
 MEAN = 1500.0
 """The mean rating of a field."""
@@ -55,22 +54,38 @@ class Ratings:
 
     ratings: pl.DataFrame
     remarks: tuple[str, ...]
+    squares: Floats
+    """(bots, bots) covariances of ratings, times the square of the quantile that makes intervals of them;
+    nan where they are unknown."""
+
+    def difference(self, bot: int, rival: int) -> Rate:
+        """How far the rating of a bot is above that of another, by their numbers, with its interval."""
+        squares = self.squares
+        square = squares[bot, bot] + squares[rival, rival] - 2 * squares[bot, rival]
+        if isnan(square):
+            return NO_RATE
+        rated = self.ratings["rating"]
+        apart, half = float(rated[bot] - rated[rival]), sqrt(max(0.0, square))
+        return Rate(apart, apart - half, apart + half)
 
 
 def rate(
-    bots: Sequence[str], matchups: Sequence[Counted], confidence: float = CONFIDENCE
+    bots: Sequence[str],
+    matchups: Sequence[Counted],
+    confidence: float = CONFIDENCE,
+    game: float = 1.0,
 ) -> Ratings:
     """Rate bots by the finishing orders in their matchups.
 
     A finite best rating exists only for bots each of which is placed ahead of each other, if only by
     way of others (Ford 1957; Hunter 2004, "MM algorithms for generalized Bradley-Terry models"). Of a
     field for which that is not so, the largest part for which it is has finite ratings, and the others
-    have inf, -inf or nan.
+    have inf, -inf or nan. `game`: what a choice counts in `matchups`.
     """
     ahead = _ahead(len(bots), matchups)
     fields = _fields(ahead)
     ratings = np.full(len(bots), nan)
-    errors: list[float | None] = [None] * len(bots)
+    squares = np.full((len(bots), len(bots)), nan)
     remarks = []
     if len(fields) > 1:
         remarks.append(
@@ -79,15 +94,15 @@ def rate(
         )
     for field in fields:
         parts = _parts(ahead, field)
-        log_strengths, core_errors = _rate_core(
-            len(parts.core), [_among(matchup, parts.core) for matchup in matchups], confidence
+        log_strengths, core_squares = _rate_core(
+            len(parts.core), [_among(matchup, parts.core) for matchup in matchups], confidence, game
         )
         ratings[parts.core] = MEAN + SCALE * log_strengths
         ratings[parts.above], ratings[parts.below] = inf, -inf
-        if core_errors is not None:
-            for bot, error in zip(parts.core, core_errors, strict=True):
-                errors[bot] = SCALE * float(error)
-        remarks += _remarks(bots, parts, has_errors=core_errors is not None)
+        if core_squares is not None:
+            squares[np.ix_(parts.core, parts.core)] = SCALE**2 * core_squares
+        remarks += _remarks(bots, parts, has_errors=core_squares is not None)
+    errors = [None if isnan(square) else sqrt(square) for square in squares.diagonal()]
     numbers = {int(bot): number for number, field in enumerate(fields, 1) for bot in field}
     return Ratings(
         pl.DataFrame(
@@ -105,6 +120,7 @@ def rate(
             },
         ),
         tuple(remarks),
+        squares,
     )
 
 
@@ -223,14 +239,14 @@ class _Stack:
 
 
 def _rate_core(
-    bots: int, matchups: Sequence[Counted], confidence: float
+    bots: int, matchups: Sequence[Counted], confidence: float, game: float
 ) -> tuple[Floats, Floats | None]:
-    """Logarithms of strengths with mean zero, and their errors unless these are unknown."""
+    """Logarithms of strengths with mean zero, and their squares (see `_squares`) unless these are unknown."""
     if bots == 1:
         return np.zeros(1), None
     matchups = [matchup for matchup in matchups if len(matchup[0]) > 1]
     log_strengths = _fit(bots, _stacked(matchups))
-    return log_strengths, _errors(log_strengths, matchups, confidence)
+    return log_strengths, _squares(log_strengths, matchups, confidence, game)
 
 
 def _stacked(matchups: Sequence[Counted]) -> list[_Stack]:
@@ -311,8 +327,12 @@ def _newton_step(gradient: Floats, weight: Floats) -> Floats:
 # -------------------------------------------------------------------------------------- the errors
 
 
-def _errors(log_strengths: Floats, matchups: Sequence[Counted], confidence: float) -> Floats | None:
-    """Half-widths of intervals of log strengths against their mean, from the spread between groups.
+def _squares(
+    log_strengths: Floats, matchups: Sequence[Counted], confidence: float, game: float
+) -> Floats | None:
+    """(bots, bots): squared half-widths of intervals of log strengths against their mean, and the products.
+
+    They come from the spread between groups.
 
     Games of a block have the same dice, and strengths that fit every order do not exist: the curvature
     alone would not do. Blocks are independent, hence groups of them are, and the sandwich of Huber
@@ -325,6 +345,9 @@ def _errors(log_strengths: Floats, matchups: Sequence[Counted], confidence: floa
     gradient grows with its group, and the sum over the groups is the same however they are cut: only
     the correction notices, by less than one part in the blocks of a matchup. And where the gradient of a
     matchup by itself is not zero, a group with a block too many of it makes errors larger, if anything.
+
+    As with shares (see `share_estimate`), groups that are all the same do not prove that there is no
+    spread: every bot has two more blocks, each half a game off, against all others together.
     """
     scores = np.zeros((len(log_strengths), len(matchups[0][1])))
     played = np.zeros(len(matchups[0][1]), dtype=bool)
@@ -338,8 +361,11 @@ def _errors(log_strengths: Floats, matchups: Sequence[Counted], confidence: floa
     if groups < 2:
         return None
     _, weight = _pair_sums(log_strengths, _stacked(matchups))
-    variance = groups / (groups - 1) * (_newton_step(scores, weight) ** 2).sum(axis=1)
-    return np.asarray(student.ppf(0.5 + confidence / 2, groups - 1) * np.sqrt(variance))
+    bots = len(log_strengths)
+    more = game * HALF_GAME * sqrt(2 * bots / (bots - 1)) * (np.eye(bots) - 1 / bots)
+    seen = sqrt(groups / (groups - 1)) * scores
+    steps = _newton_step(np.concatenate([seen, more], axis=1), weight)
+    return np.asarray(Estimate(0.0, 1.0, groups - 1).quantile(confidence) ** 2 * (steps @ steps.T))
 
 
 def _sets(players: int) -> NDArray[np.bool_]:

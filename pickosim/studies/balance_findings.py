@@ -315,5 +315,5 @@ def remarks_of(
         )
     yield (
         f"* beyond chance: p below {BEYOND_CHANCE:g} after correction for all comparisons of its table "
-        "(Benjamini and Yekutieli). Intervals are of 95 %, each for itself."
+        "(Holm). Intervals are of 95 %, each for itself."
     )

@@ -18,7 +18,9 @@ from pickosim.stats.moments import (
     Estimate,
     Moments,
     Rate,
+    RatioMoments,
     mean_rate,
+    ratio_moments,
     share_rate,
     stratified_mean,
 )
@@ -138,7 +140,7 @@ def gain_moments(weighed: Weighed) -> Moments:
 
 def _total_moments(weighed: Weighed, name: str, parts: int) -> Moments:
     sums, unit = weighed.sums, parts * weighed.players
-    return Moments.of(sums["blocks"], sums[name].sum(), sums[f"{name}_total_squared"], unit)
+    return Moments.of(sums["blocks"], sums[name].sum(), sums[f"{name}_total_squared"], unit, parts)
 
 
 def worth_rows(all_weighed: Sequence[Weighed]) -> list[Row]:
@@ -166,9 +168,8 @@ def worth_by_seat_rows(all_weighed: Sequence[Weighed]) -> Iterator[Row]:
     for weighed in all_weighed:
         blocks = int(weighed.sums["blocks"])
         for seat in range(weighed.players):
-            moments = Moments.of(
-                blocks, weighed.sums["gain"][seat], weighed.sums["gain_squared"][seat], PARTS
-            )
+            gain, squares = (weighed.sums[name][seat] for name in ("gain", "gain_squared"))
+            moments = Moments.of(blocks, gain, squares, PARTS, PARTS)
             yield {
                 **weighed.level,
                 "specialist": weighed.specialist,
@@ -209,15 +210,14 @@ def absence_rows(all_weighed: Sequence[Weighed]) -> list[Row]:
         for measure in ABSENCE:
             own, other = measure.read(present), measure.read(absent)
             apart = difference(absent, other, present, own, weighed.sums["crossed"][ABSENT])
-            share = measure.kind == "share of games"
             rows.append(
                 {
                     **weighed.level,
                     "specialist": weighed.specialist,
                     "measure": measure.name,
                     "games": 2 * present.blocks,
-                    **rate_columns("value", rate(present, own, share=share)),
-                    **rate_columns("without", rate(absent, other, share=share)),
+                    **rate_columns("value", rate(present, own)),
+                    **rate_columns("without", rate(absent, other)),
                     **rate_columns("difference", (apart.mean, *apart.interval())),
                     "p_value": apart.p_value,
                 }
@@ -267,7 +267,7 @@ def _from_given(weighed: Weighed, number: int, given: int) -> Estimate | None:
     gain, products = sums["gain"], sums["gain_products"]
     squares = products[number, number] - 2 * products[number, given] + products[given, given]
     total = gain[number] - gain[given]
-    return stratified_mean([Moments.of(sums["blocks"], total, squares, unit)])
+    return stratified_mean([Moments.of(sums["blocks"], total, squares, unit, PARTS)])
 
 
 def setting_text(rules: RuleSet, option: str) -> str:
@@ -281,25 +281,18 @@ def setting_text(rules: RuleSet, option: str) -> str:
 def _starter_gain(weighed: Weighed, number: int) -> Rate:
     sums, unit = weighed.sums, PARTS * weighed.players
     squares = sums["gain_products"][number, number]
-    return mean_rate([Moments.of(sums["blocks"], sums["gain"][number], squares, unit)])
+    return mean_rate([Moments.of(sums["blocks"], sums["gain"][number], squares, unit, PARTS)])
 
 
 def _taker_gain(weighed: Weighed, number: int) -> Rate:
-    """What it brings its first taker, in games that have one.
-
-    How many these are is chance as well: a ratio of two sums, with the error of the linear
-    approximation (Cochran, Sampling Techniques, 1977, section 6.11).
-    """
+    """What it brings its first taker, in games that have one: a ratio of two sums, as that is chance as well."""
     sums = weighed.sums
-    blocks, taken = float(sums["blocks"]), float(sums["taken"][number])
+    taken, total = float(sums["taken"][number]), float(sums["gain"][number]) / PARTS
     if not taken:
         return NO_RATE
-    total = float(sums["gain"][number]) / PARTS
-    squares = float(sums["gain_products"][number, number])
-    mean = total / taken
-    residuals = squares / PARTS**2 - 2 * mean * total + mean**2 * taken
-    error = stratified_mean([Moments(blocks, 0.0, residuals)]).error * blocks / taken
-    return Rate(mean, *Estimate(mean, error).interval())
+    squares = float(sums["gain_products"][number, number]) / PARTS**2
+    moments = RatioMoments(float(sums["blocks"]), total, taken, squares, taken, total)
+    return mean_rate([ratio_moments([moments])])
 
 
 # -------------------------------------------------------------------------------------- suggestion
@@ -324,7 +317,7 @@ def suggestion_rows(
         guess = guesses[k]
         own = slice(k * len(specialists), (k + 1) * len(specialists))
         taken = [level.sums["taken"][own] / level.sums["blocks"] for level in levels]
-        found = [taker_gains(level.sums) for level in levels]
+        found = [taker_gains(level.sums)[0] for level in levels]
         named = {"rank": rank, "setting": _setting_words(rules, knobs, guess)}
         rows.append(
             {
@@ -336,28 +329,32 @@ def suggestion_rows(
                     (finals.difference[k], finals.difference_low[k], finals.difference_high[k]),
                 ),
                 "chance_best": finals.best[k],
-                "mean_gain": float(np.mean([means[own] for means, _ in found])),
+                "mean_gain": float(np.mean([means[own] for means in found])),
                 "take_up": float(np.mean(taken)),
                 "guess": guess.spread,
                 # One game with all of them, and one without each.
                 "games": sum(int(one.sums["blocks"]) for one in levels) * (1 + len(specialists)),
             }
         )
-        for level, (means, covariance), shares in zip(levels, found, taken, strict=True):
-            errors = np.sqrt(covariance.diagonal())
+        for level, shares in zip(levels, taken, strict=True):
             for j, specialist in enumerate(specialists):
-                mean, error = float(means[own][j]), float(errors[own][j])
                 gains.append(
                     {
                         **named,
                         **level.level,
                         "specialist": specialist,
                         "games": 2 * int(level.sums["blocks"]),
-                        **rate_columns("gain", (mean, *Estimate(mean, error).interval())),
+                        **rate_columns("gain", _per_game(level.sums, own.start + j)),
                         "take_up": float(shares[j]),
                     }
                 )
     return rows, gains
+
+
+def _per_game(sums: Sums, case: int) -> Rate:
+    """What a first taker gains, 0 in games without one."""
+    squares = sums["gain_products"][case, case]
+    return mean_rate([Moments.of(sums["blocks"], sums["gain"][case], squares, PARTS, PARTS)])
 
 
 def _setting_words(rules: RuleSet, knobs: Sequence[Knob], guess: Guess) -> str:

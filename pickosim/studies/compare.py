@@ -221,7 +221,7 @@ def _about_correction(measures: pl.DataFrame) -> Iterator[str]:
     comparisons = measures["p_value"].count()
     yield (
         f"Beyond chance: p below {BEYOND_CHANCE:g} after correction for all {comparisons:,} comparisons "
-        "of this run (Benjamini and Yekutieli)."
+        "of this run (Holm)."
     )
 
 

@@ -11,7 +11,7 @@ import polars as pl
 from pickosim.columns import POINTS, Frame, Row, frames_by_name
 from pickosim.runs.sums import Sums
 from pickosim.stats.estimates import Reading, difference, rate
-from pickosim.stats.moments import NO_RATE, Estimate, Rate, share_interval
+from pickosim.stats.moments import NO_RATE, Estimate, Rate
 from pickosim.stats.quantiles import (
     histogram_quantile,
     quantile_difference_interval,
@@ -148,8 +148,8 @@ def _seats(setting: Setting) -> Iterator[Row]:
                 **_common(side),
                 "seat": seat,
                 "games": side.sums.games,
-                **rate_columns("win_share", rate(side.sums, reading, share=True)),
-                **rate_columns("difference", _differs(setting, side, reading, base, True)[0]),
+                **rate_columns("win_share", rate(side.sums, reading)),
+                **rate_columns("difference", _differs(setting, side, reading, base)[0]),
             }
 
 
@@ -167,28 +167,24 @@ def _common(side: Side) -> Row:
 def _rate(setting: Setting, side: Side, measure: Measure) -> Row:
     """A measure that is a mean, a share or a ratio, with its paired difference."""
     reading, base = measure.read(side.sums), measure.read(setting.base.sums)
-    share = measure.kind == "share of games"
-    apart, estimate = _differs(setting, side, reading, base, share)
+    apart, estimate = _differs(setting, side, reading, base)
     return {
-        **rate_columns("value", rate(side.sums, reading, share=share)),
+        **rate_columns("value", rate(side.sums, reading)),
         **rate_columns("difference", apart),
         "p_value": None if estimate is None else estimate.p_value,
     }
 
 
 def _differs(
-    setting: Setting, side: Side, reading: Reading, base: Reading, share: bool
+    setting: Setting, side: Side, reading: Reading, base: Reading
 ) -> tuple[Rate, Estimate | None]:
     """How far a measure differs from the reference's, with its interval and as an estimate."""
     if side is setting.base:
         return NO_RATE, None
+    if not what_differs(setting.base.variant.rules, side.variant.rules):
+        return Rate(0.0, 0.0, 0.0), Estimate(0.0, 0.0)
     estimate = difference(side.sums, reading, setting.base.sums, base, side.crossed)
-    low, high = estimate.interval()
-    if share and low == high == 0 and what_differs(setting.base.variant.rules, side.variant.rules):
-        # No block differs; but what differs in a few of all blocks need not show in so many.
-        _, high = share_interval([(side.sums.blocks, 0, 0)])
-        low = -high
-    return Rate(estimate.mean, low, high), estimate
+    return Rate(estimate.mean, *estimate.interval()), estimate
 
 
 def _percentile(setting: Setting, side: Side, measure: Measure) -> Row:

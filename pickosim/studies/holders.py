@@ -12,7 +12,7 @@ from pickosim.columns import Row
 from pickosim.engine.kernels import kernel
 from pickosim.engine.tally import PARTS, Tally, win
 from pickosim.runs.sums import Sums
-from pickosim.stats.moments import Moments, RatioMoments, ratio_rate, share_rate
+from pickosim.stats.moments import Moments, RatioMoments, count_rate, ratio_rate, share_rate
 from pickosim.studies.measures import rate_columns
 from pickosim.studies.seating import Bots
 
@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 PER_GAME = ("gained", "turns_held", "used")
 """Columns of the results that are means per game."""
 
-COLUMNS = f"{' '.join(PER_GAME)} held_at_end± games_held win_share_held±"
+COLUMNS = f"{'± '.join(PER_GAME)}± held_at_end± games_held win_share_held±"
 """What `holder_row` fills in, as tables declare it."""
 
 
@@ -42,8 +42,8 @@ class HeldSums(NamedTuple):
 def holder_sums(tallies: Sequence[Tally], bots: Bots) -> Sums:
     """The sums of blocks, one tally per rotation; `bots` are the N bots, or groups of them, by seat.
 
-    `gained`, `turns_held` and `used`, (S, N) by specialist and bot, and all of `HeldSums`; nothing without
-    specialists.
+    `gained`, `turns_held` and `used`, (S, N) by specialist and bot, with the squares of a block's totals
+    (`gained_squared`, …), and all of `HeldSums`; nothing without specialists.
     """
     specialists, groups = tallies[0].gained.shape[1], int(bots.max()) + 1
     if not specialists:
@@ -53,20 +53,27 @@ def holder_sums(tallies: Sequence[Tally], bots: Bots) -> Sums:
     add_holders(ranks, np.stack([tally.held_at_end for tally in tallies]), bots, held)
     sums: Sums = held._asdict()
     for name in PER_GAME:
+        counts = np.stack([getattr(tally, name) for tally in tallies])
         sums[name] = np.zeros((specialists, groups), np.int64)
-        for tally, who in zip(tallies, bots, strict=True):
-            add_counts(getattr(tally, name), who, sums[name])
+        sums[f"{name}_squared"] = np.zeros((specialists, groups), np.int64)
+        add_counts(counts, bots, sums[name], sums[f"{name}_squared"])
     return sums
 
 
 @kernel
-def add_counts(counts: NDArray[np.uint16], who: NDArray[np.uint8], sums: Ints) -> None:
-    """Add counts (B, S, P) by seat to `sums` (S, N) by bot; who (B, P) sits where."""
-    blocks, specialists, players = counts.shape
+def add_counts(counts: NDArray[np.uint16], bots: Bots, sums: Ints, squares: Ints) -> None:
+    """Add counts (R, B, S, P) by seat to `sums` (S, N) by bot, and the squares of a block's totals to `squares`."""
+    rotations, blocks, specialists, players = counts.shape
+    totals = np.zeros(sums.shape, np.int64)
     for block in range(blocks):
-        for specialist in range(specialists):
-            for seat in range(players):
-                sums[specialist, who[block, seat]] += counts[block, specialist, seat]
+        totals[:] = 0
+        for rotation in range(rotations):
+            for specialist in range(specialists):
+                for seat in range(players):
+                    bot = bots[rotation, block, seat]
+                    totals[specialist, bot] += counts[rotation, block, specialist, seat]
+        sums += totals
+        squares += totals * totals
 
 
 @kernel
@@ -102,24 +109,25 @@ def holder_row(parts: Sequence[tuple[Sums, int]], specialist: int, per_block: in
     """What became of a specialist with one bot, over some sums in each of which it has a number."""
     games = sum(int(sums["blocks"]) for sums, _ in parts) * per_block
 
-    def total(name: str) -> int:
-        return sum(int(sums[name][specialist, bot]) for sums, bot in parts)
+    def moments(name: str) -> list[Moments]:
+        return [
+            Moments.of(
+                sums["blocks"],
+                sums[name][specialist, bot],
+                sums[f"{name}_squared"][specialist, bot],
+                per_block,
+            )
+            for sums, bot in parts
+        ]
 
-    held = [
-        Moments.of(
-            sums["blocks"],
-            sums["held"][specialist, bot],
-            sums["held_squared"][specialist, bot],
-            per_block,
-        )
-        for sums, bot in parts
-    ]
+    row: Row = {"games": games}
+    for name in PER_GAME:
+        row |= rate_columns(name, count_rate(moments(name)))
     won = [_wins_of_holders(sums, specialist, bot) for sums, bot in parts]
     return {
-        "games": games,
-        **{name: total(name) / games for name in PER_GAME},
-        **rate_columns("held_at_end", share_rate(held)),
-        "games_held": total("held"),
+        **row,
+        **rate_columns("held_at_end", share_rate(moments("held"))),
+        "games_held": sum(int(sums["held"][specialist, bot]) for sums, bot in parts),
         **rate_columns("win_share_held", ratio_rate(won)),
     }
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Literal
 
 import numpy as np
@@ -46,11 +47,12 @@ class ArmSums(BlockSums):
 
     def win_share_of_seat(self, seat: int) -> Reading:
         """The win share of a seat, whoever sits there."""
-        return mean(self, _seat_wins(seat), PARTS)
+        return mean(self, _seat_wins(seat), PARTS, PARTS, most=1.0)
 
     def wins_by_fair_share(self, bot: str) -> Reading:
         """The wins of a bot divided by its fair share: 1 if its seats win as often as any other seats do."""
-        return mean(self, _bot_wins(bot), PARTS * self.matchup.count(bot) / self.players)
+        fair = self.matchup.count(bot) / self.players
+        return mean(self, _bot_wins(bot), PARTS * fair, PARTS, most=1 / fair)
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,9 @@ class Measure:
         if self.derived is not None:
             return self.derived(of)
         return (
-            ratio(of, self.name, "turns") if self.kind == "share of turns" else mean(of, self.name)
+            ratio(of, self.name, "turns")
+            if self.kind == "share of turns"
+            else mean(of, self.name, most=1.0 if self.is_share else inf)
         )
 
     @property
@@ -131,8 +135,8 @@ def _margin(tally: Tally, tiles: int) -> Ints:
 
 
 def _above_even(of: ArmSums) -> Reading:
-    value, weights = of.win_share_of_seat(0)
-    return Reading(value - 1 / of.players, weights)
+    share, even = of.win_share_of_seat(0), 1 / of.players
+    return share._replace(value=share.value - even, least=-even, most=1 - even)
 
 
 def _percentiles(name: str) -> list[Measure]:

@@ -27,10 +27,14 @@ Matchup = tuple[str, ...]
 MAX_MATCHUPS = 500
 """Matchups that are played at most by default; of more, a sample."""
 
-FIRST_LOOK = 2048
-"""Blocks per matchup before the first check whether to stop."""
+FIRST_LOOK = 64
+"""Blocks per matchup before the first check whether intervals are narrow enough. With fewer, some would be by
+chance, and too narrow."""
 
 LOOK_GROWTH = 1.25
+
+FIRST_TEST, TEST_GROWTH = 8, 1.05
+"""The same for a sequential test, which reckons with looking often."""
 
 
 def round_robin(
@@ -130,15 +134,16 @@ def lane(matchup: int) -> int:
     return first
 
 
-def looks(blocks: int) -> Iterator[int]:
+def looks(blocks: int, first: int = FIRST_LOOK, growth: float = LOOK_GROWTH) -> Iterator[int]:
     """The numbers of blocks after which to check whether to stop: fixed before the first game.
 
-    They grow by a quarter: seldom enough to keep workers busy, and never far beyond what was needed.
+    They grow by a factor: seldom enough to keep workers busy, and never far beyond what was needed. As a
+    few blocks take as long as one, they are at least as far apart as the first is from the beginning.
     """
-    look = FIRST_LOOK
+    look = first
     while look < blocks:
         yield look
-        look = ceil(look * LOOK_GROWTH)
+        look = max(look + first, ceil(look * growth))
     yield blocks
 
 

@@ -11,7 +11,7 @@ BEYOND_CHANCE = 0.05
 """A difference is called beyond chance if its corrected p value is below."""
 
 FEW_BLOCKS = 100
-"""With fewer blocks the normal distribution, by which intervals are made, is a rough guide."""
+"""With fewer blocks there is little to be seen: half an interval of a win share is up to 10 points."""
 
 
 def is_beyond_chance(row: Row) -> bool:
@@ -43,8 +43,8 @@ def about_few_blocks(fewest: int) -> Iterator[str]:
     """A warning if blocks are few."""
     if fewest < FEW_BLOCKS:
         yield (
-            f"With only {fewest:,} {'block' if fewest == 1 else 'blocks'} (games with the same "
-            "dice), intervals and p values are a rough guide."
+            f"With only {fewest:,} {'block' if fewest == 1 else 'blocks'} (games with the same dice), "
+            "intervals are wide, and small differences do not show."
         )
 
 

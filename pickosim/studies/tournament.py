@@ -22,13 +22,15 @@ from pickosim.stats.sprt import Sprt
 from pickosim.stats.sprt import parse as parse_sprt
 from pickosim.studies.arms import Chunk, chunk_size, chunks_of
 from pickosim.studies.schedule import (
+    FIRST_TEST,
+    TEST_GROWTH,
     Matchup,
     blocks_for,
     looks,
     player_counts,
     round_robin,
 )
-from pickosim.studies.sentences import quoted
+from pickosim.studies.sentences import about_few_blocks, listed, quoted
 from pickosim.studies.study import (
     Frames,
     StudyBase,
@@ -41,6 +43,7 @@ from pickosim.studies.tournament_results import (
     FRAMES,
     MAIN_FRAME,
     Points,
+    about_ratings,
     headline,
     in_points,
     point_moments,
@@ -96,7 +99,7 @@ def plan(options: TournamentOptions) -> Tournament:
         if options.precision is None
         else parse_share(options.precision, "A precision"),
         sprt=None if options.sprt is None else parse_sprt(options.sprt),
-        tested=named[0].name,
+        tested=options.focus or named[0].name,
         save_games=options.save_games,
         chunk=options.chunk
         or chunk_size(entrants, rules, players, blocks, options.workers, options.seed),
@@ -107,10 +110,10 @@ def _check_stopping(options: TournamentOptions, bots: int, players: int, matchup
     """Refuse stopping rules that do not fit the field, or each other."""
     if options.sprt is None:
         return
-    if (bots, players) != (2, 2):
+    if matchups > 1:
         raise PickosimError(
-            f"A sequential test is between two bots in games of two, not between {bots} bots in "
-            f"{'a matchup' if matchups == 1 else 'matchups'} of {players}."
+            f"A sequential test asks what the first bot wins in one matchup, and {bots} bots in games of "
+            f"{players} make {matchups}: name {players} bots, or play --together."
         )
     if options.precision is not None:
         raise PickosimError("A run stops by --sprt or by --precision, not by both.")
@@ -144,7 +147,7 @@ class Tournament(StudyBase):
     precision: float | None
     sprt: Sprt | None
     tested: str
-    """The bot named first, which a sequential test is about."""
+    """The bot that a sequential test is about: the focus, or the bot named first."""
     save_games: bool
     chunk: int
 
@@ -185,7 +188,9 @@ class Tournament(StudyBase):
     def looks(self) -> list[int]:
         """Blocks per matchup after which to check whether to stop; the last is the end anyway."""
         blocks = blocks_for(self.games, self.players)
-        return [blocks] if self.precision is None and self.sprt is None else list(looks(blocks))
+        if self.sprt is not None:
+            return list(looks(blocks, FIRST_TEST, TEST_GROWTH))
+        return [blocks] if self.precision is None else list(looks(blocks))
 
     @property
     def bots(self) -> list[str]:
@@ -234,8 +239,12 @@ class Tournament(StudyBase):
 
     def _verdict(self, sums: Sequence[Sums]) -> str | None:
         assert self.sprt is not None
+        return self.sprt.verdict(*self._tested(sums)[:3], self.players)
+
+    def _tested(self, sums: Sequence[Sums]) -> Moments:
+        """The moments of the win share that a sequential test is about."""
         (moments,) = win_moments(self.bots, self.matchups, sums)[self.tested]
-        return self.sprt.verdict(*moments, self.players)
+        return moments
 
     # ------------------------------------------------------------------------------------------ results
 
@@ -270,15 +279,16 @@ class Tournament(StudyBase):
             found["widest_half"] = widest = self._widest(sums)
             remarks.append(self._about_precision(widest, self.precision))
         if self.sprt is not None:
-            (moments,) = win_moments(self.bots, self.matchups, sums)[self.tested]
             found["sprt"] = {
                 **asdict(self.sprt),
-                "llr": self.sprt.llr(*moments, self.players),
+                "llr": self.sprt.llr(*self._tested(sums)[:3], self.players),
                 "bounds": list(self.sprt.bounds),
                 "verdict": self._verdict(sums),
             }
             remarks.append(self._about_test(found["sprt"], games))
-        remarks += ratings_of(self.bots, self.matchups, sums).remarks
+        rated = ratings_of(self.bots, self.matchups, sums)
+        remarks += [*about_ratings(rated), *rated.remarks]
+        remarks += about_few_blocks(min(frames["standings"]["games"].to_list()) // self.players)
         remarks += about_unfinished(found["unfinished"])
         return found | {"sentences": [], "remarks": remarks}
 
@@ -321,11 +331,11 @@ class Tournament(StudyBase):
         assert self.sprt is not None
         even = 1 / self.players
         first = quoted(self.tested)
-        second = next(quoted(bot) for bot in self.bots if bot != self.tested)
-        low, high = (f"{100 * (even + off):g} %" for off in (self.sprt.low, self.sprt.high))
+        others = [quoted(bot) for bot in self.matchups[0] if bot != self.tested]
+        low, high = (f"{100 * (even + off):.4g} %" for off in (self.sprt.low, self.sprt.high))
         said = {
-            "H0": f"{first} wins {low} against {second} rather than {high}",
-            "H1": f"{first} wins {high} against {second} rather than {low}",
+            "H0": f"{first} wins {low} against {listed(others)} rather than {high}",
+            "H1": f"{first} wins {high} against {listed(others)} rather than {low}",
             None: f"no decision between {low} and {high} within the cap",
         }[test["verdict"]]
         bounds = " to ".join(f"{bound:.2f}" for bound in self.sprt.bounds)

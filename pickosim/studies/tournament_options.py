@@ -108,8 +108,8 @@ class TournamentOptions(StudyOptions):
     sprt: Annotated[
         str | None,
         Option(
-            "Play two bots until a sequential test decides whether the first wins LOW or HIGH points more than "
-            "half.",
+            "Play one matchup until a sequential test decides whether the first bot wins LOW or HIGH points "
+            "more than its even share (of two bots 50 %).",
             "0,1%",
             metavar="LOW,HIGH",
             check=parse_sprt,

@@ -17,11 +17,10 @@ from pickosim.runs.sums import Sums
 from pickosim.stats.moments import (
     Moments,
     Rate,
+    count_rate,
     mean_rate,
-    share_interval,
     share_rate,
     share_superiority,
-    stratified_mean,
 )
 from pickosim.stats.ratings import Ratings, rate
 from pickosim.studies.holders import COLUMNS as HOLDER_COLUMNS
@@ -37,12 +36,12 @@ FRAMES = frames_by_name(
     Frame(
         "standings",
         "One row per bot, the best win share first; with `points`, the most points first.",
-        "bot games mean_points± win_share± mean_score± mean_rank rating rating_error rating_field",
+        "bot games mean_points± win_share± mean_score± mean_rank± rating rating_error rating_field",
     ),
     Frame(
         "matchups",
         "One row per matchup and bot.",
-        "matchup bots bot games mean_points± win_share± mean_score± mean_rank",
+        "matchup bots bot games mean_points± win_share± mean_score± mean_rank±",
     ),
     Frame(
         "places",
@@ -52,7 +51,7 @@ FRAMES = frames_by_name(
     Frame(
         "pairs",
         "One row per bot and rival, over all matchups in which they met.",
-        "bot rival games ahead± superiority score_difference±",
+        "bot rival games ahead± superiority score_difference± rating_difference±",
     ),
     Frame(
         "seats",
@@ -97,11 +96,12 @@ def tournament_frames(
 ) -> dict[str, pl.DataFrame]:
     """All tables; `specialists` are those of the rules."""
     entries = entries_of(bots, matchups, sums)
+    ratings = ratings_of(bots, matchups, sums)
     rows: dict[str, list[Row]] = {
-        "standings": _standings(bots, matchups, sums, points),
+        "standings": _standings(entries, ratings, points),
         "matchups": list(_matchups(matchups, sums, points)),
         "places": list(_places(entries)),
-        "pairs": list(_pairs(bots, matchups, sums)),
+        "pairs": list(_pairs(bots, matchups, sums, ratings)),
         "seats": list(_seats(entries, sums)),
         "specialists": list(_specialists(entries, specialists)),
         "lengths": [
@@ -173,20 +173,20 @@ def ratings_of(bots: Sequence[str], matchups: Sequence[Matchup], sums: Sequence[
         (tuple(number[bot] for bot in matchup), part["choices"])
         for matchup, part in zip(matchups, sums, strict=True)
     ]
-    return rate(bots, counted)
+    return rate(bots, counted, game=PARTS)
 
 
 def _wins(part: Sums, bot: int) -> Moments:
     """Moments of a bot's win share in a block."""
     unit = PARTS * len(part["wins"])
-    return _moments(part, part["wins"][bot].sum(), part["win_products"][bot, bot], unit)
+    return _moments(part, part["wins"][bot].sum(), part["win_products"][bot, bot], unit, PARTS)
 
 
 def _place(part: Sums, bot: int, place: int) -> Moments:
     """Moments of the share of a block's games in which a bot took a place, counted from 0."""
     unit = PARTS * len(part["places"])
     squares = part["place_products"][bot, place, place]
-    return _moments(part, part["places"][bot, place], squares, unit)
+    return _moments(part, part["places"][bot, place], squares, unit, PARTS)
 
 
 def _points(part: Sums, bot: int, points: Points) -> Moments:
@@ -202,7 +202,7 @@ def _points(part: Sums, bot: int, points: Points) -> Moments:
         share * other_share * float(part["place_products"][bot, place, other])
         for (place, share), (other, other_share) in product(places, places)
     )
-    return _moments(part, total, squares, PARTS * len(part["places"]))
+    return _moments(part, total, squares, PARTS * len(part["places"]), PARTS)
 
 
 def _scores(part: Sums, bot: int) -> Moments:
@@ -211,8 +211,8 @@ def _scores(part: Sums, bot: int) -> Moments:
     return _moments(part, part["scores"][bot].sum(), part["score_products"][bot, bot], unit)
 
 
-def _moments(part: Sums, total: Any, squares: Any, unit: float) -> Moments:
-    return Moments.of(part["blocks"], total, squares, unit)
+def _moments(part: Sums, total: Any, squares: Any, unit: float, game: float = 1) -> Moments:
+    return Moments.of(part["blocks"], total, squares, unit, game)
 
 
 def _games(entry: Entry) -> int:
@@ -227,29 +227,38 @@ def _bot_rates(entries: Sequence[Entry], points: Points | None) -> Row:
         "games": games,
         **_mean_points(entries, points),
         **rate_columns("win_share", share_rate([_wins(*entry) for entry in entries])),
-        **rate_columns("mean_score", mean_rate([_scores(*entry) for entry in entries])),
-        "mean_rank": sum(int(part["ranks"][bot].sum()) for part, bot in entries) / games,
+        **rate_columns("mean_score", count_rate([_scores(*entry) for entry in entries])),
+        **rate_columns("mean_rank", _mean_rank(entries)),
     }
+
+
+def _mean_rank(entries: Sequence[Entry]) -> Rate:
+    """The mean rank of a bot, which has the interval of a share: of the way from the first to the last."""
+    players = len(entries[0][0]["wins"])
+    return share_rate([_ranks(*entry) for entry in entries]).mapped(1, players)
+
+
+def _ranks(part: Sums, bot: int) -> Moments:
+    """Moments of a bot's mean rank in a block, as a share of the way from the first rank to the last."""
+    players, blocks = len(part["wins"]), int(part["blocks"])
+    total, squares = int(part["ranks"][bot].sum()), int(part["ranks_squared"][bot])
+    # A block's ranks add up to `players` if the bot is always first.
+    squares += blocks * players**2 - 2 * players * total
+    unit, last = players * (players - 1), players - 1
+    return _moments(part, total - blocks * players, squares, unit, last)
 
 
 def _mean_points(entries: Sequence[Entry], points: Points | None) -> Row:
     """The mean points of a bot; nothing in a tournament without points."""
     if points is None:
         return {}
-    moments = [_points(*entry, points) for entry in entries]
-    ends = (stratified_mean(moments).mean, *share_interval(moments))
-    return rate_columns("mean_points", Rate(*(in_points(end, points) for end in ends)))
+    share = share_rate([_points(*entry, points) for entry in entries])
+    return rate_columns("mean_points", share.mapped(points[-1], points[0]))
 
 
-def _standings(
-    bots: Sequence[str],
-    matchups: Sequence[Matchup],
-    sums: Sequence[Sums],
-    points: Points | None,
-) -> list[Row]:
+def _standings(entries: dict[str, list[Entry]], rated: Ratings, points: Points | None) -> list[Row]:
     """One row per bot that played, the best first."""
-    entries = entries_of(bots, matchups, sums)
-    ratings = {row["name"]: row for row in ratings_of(bots, matchups, sums).ratings.to_dicts()}
+    ratings = {row["name"]: row for row in rated.ratings.to_dicts()}
     rows = [
         {
             "bot": bot,
@@ -258,7 +267,7 @@ def _standings(
             "rating_error": ratings[bot]["rating_error"],
             "rating_field": ratings[bot]["field"],
         }
-        for bot in bots
+        for bot in entries
         if entries[bot]
     ]
     return sorted(rows, key=lambda row: -row[deciding_column(row)])
@@ -293,8 +302,11 @@ def _places(entries: dict[str, list[Entry]]) -> Iterator[Row]:
             }
 
 
-def _pairs(bots: Sequence[str], matchups: Sequence[Matchup], sums: Sequence[Sums]) -> Iterator[Row]:
-    """Of two bots, over all matchups in which they met: who finishes ahead, and the difference in score."""
+def _pairs(
+    bots: Sequence[str], matchups: Sequence[Matchup], sums: Sequence[Sums], ratings: Ratings
+) -> Iterator[Row]:
+    """Of two bots that met: who finishes ahead, and the differences of scores and ratings."""
+    number = {bot: k for k, bot in enumerate(bots)}
     met: dict[tuple[str, str], list[tuple[Sums, int, int]]] = {
         pair: [] for pair in permutations(bots, 2)
     }
@@ -314,13 +326,14 @@ def _pairs(bots: Sequence[str], matchups: Sequence[Matchup], sums: Sequence[Sums
             **rate_columns(
                 "score_difference", mean_rate([_difference(*entry) for entry in met_in])
             ),
+            **rate_columns("rating_difference", ratings.difference(number[bot], number[rival])),
         }
 
 
 def _ahead(part: Sums, a: int, b: int) -> Moments:
     """Moments of the share of a block's games in which a finished ahead of b, ties counted half."""
     unit = PARTS * len(part["ahead"])
-    return _moments(part, part["ahead"][a, b], part["ahead_squared"][a, b], unit)
+    return _moments(part, part["ahead"][a, b], part["ahead_squared"][a, b], unit, PARTS)
 
 
 def _difference(part: Sums, a: int, b: int) -> Moments:
@@ -339,6 +352,7 @@ def _seats(entries: dict[str, list[Entry]], sums: Sequence[Sums]) -> Iterator[Ro
                 part["wins"][:, seat].sum(),
                 part["seat_wins_squared"][seat],
                 PARTS * len(part["wins"]),
+                PARTS,
             )
             for part in sums
         ]
@@ -356,14 +370,14 @@ def _seats(entries: dict[str, list[Entry]], sums: Sequence[Sums]) -> Iterator[Ro
             "seat": seat,
             "games": sum(_games((part, 0)) for part in sums),
             **rate_columns("win_share", share_rate(wins)),
-            **rate_columns("mean_score", mean_rate(scores)),
+            **rate_columns("mean_score", count_rate(scores)),
         }
     for bot, played_in in entries.items():
         for seat in range(len(sums[0]["wins"])):
             if not played_in:
                 continue
             wins = [
-                _moments(part, part["wins"][k, seat], part["wins_squared"][k, seat], PARTS)
+                _moments(part, part["wins"][k, seat], part["wins_squared"][k, seat], PARTS, PARTS)
                 for part, k in played_in
             ]
             scores = [
@@ -375,7 +389,7 @@ def _seats(entries: dict[str, list[Entry]], sums: Sequence[Sums]) -> Iterator[Ro
                 "seat": seat,
                 "games": sum(int(part["blocks"]) for part, _ in played_in),
                 **rate_columns("win_share", share_rate(wins)),
-                **rate_columns("mean_score", mean_rate(scores)),
+                **rate_columns("mean_score", count_rate(scores)),
             }
 
 
@@ -447,3 +461,20 @@ def _points_text(row: Row) -> str:
         PLACE_POINTS.text(row[f"mean_points{end}"]) for end in ("", "_low", "_high")
     )
     return f"{value} points (95 %: {low} to {high})"
+
+
+def about_ratings(rated: Ratings) -> Iterator[str]:
+    """By how much the best of several ratings leads; of two bots, the share of one says it better."""
+    known = rated.ratings.with_row_index("number").filter(
+        pl.col("rating").is_finite(), pl.col("rating_error").is_not_null()
+    )
+    best, *others = known.sort("rating", descending=True).to_dicts() or [{}]
+    rivals = [row for row in others if row["field"] == best["field"]]
+    if len(rivals) < 2:
+        return
+    apart, low, high = rated.difference(best["number"], rivals[0]["number"])
+    assert apart is not None and low is not None and high is not None
+    yield (
+        f"The best rating, that of {quoted(best['name'])}, is {apart:.0f} ± {(high - low) / 2:.0f} points above "
+        f"the next, that of {quoted(rivals[0]['name'])}: {'beyond' if low > 0 else 'within'} chance."
+    )

@@ -49,6 +49,8 @@ class GameSums(NamedTuple):
     """(P, P): by bot and seat, of single games."""
     ranks: Ints
     """(P, P): by bot and seat."""
+    ranks_squared: Ints
+    """(P,): by bot."""
     places: Ints
     """(P, P): by bot and place, in PARTS; k tied bots share the k places that they take up."""
     place_products: Ints
@@ -126,8 +128,8 @@ def block_sums(tallies: Sequence[Tally], bots: Bots, first: int) -> Sums:
 
 
 def _empty_game_sums(players: int, scores: int) -> GameSums:
-    by_seat = ("seat_wins_squared", "seat_scores_squared")
-    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(by_seat, (players,))
+    single = ("ranks_squared", "seat_wins_squared", "seat_scores_squared")
+    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(single, (players,))
     shapes["score_counts"] = (players, scores)
     shapes["place_products"] = (players, players, players)
     return GameSums(
@@ -145,12 +147,13 @@ def add_games(
     """Add up games; ranks and scores are (R, B, P) by rotation, block and seat, like `bots`."""
     rotations, blocks, players = ranks.shape
     wins, points = np.zeros(players, np.int64), np.zeros(players, np.int64)
+    finish = np.zeros(players, np.int64)
     seat_wins, seat_points = np.zeros(players, np.int64), np.zeros(players, np.int64)
     ahead = np.zeros((players, players), np.int64)
     places = np.zeros((players, players), np.int64)
     for block in range(blocks):
         wins[:], points[:], seat_wins[:], seat_points[:] = 0, 0, 0, 0
-        ahead[:], places[:] = 0, 0
+        ahead[:], places[:], finish[:] = 0, 0, 0
         for rotation in range(rotations):
             rank, score = ranks[rotation, block], scores[rotation, block]
             who = bots[rotation, block]
@@ -166,6 +169,7 @@ def add_games(
                 sums.score_counts[bot, scored] += 1
                 wins[bot] += won
                 points[bot] += scored
+                finish[bot] += rank[seat]
                 seat_wins[seat] += won
                 seat_points[seat] += scored
                 tied = 0
@@ -178,6 +182,7 @@ def add_games(
                 for place in range(best, best + tied):
                     places[bot, place] += PARTS // tied
         for bot in range(players):
+            sums.ranks_squared[bot] += finish[bot] * finish[bot]
             sums.seat_wins_squared[bot] += seat_wins[bot] * seat_wins[bot]
             sums.seat_scores_squared[bot] += seat_points[bot] * seat_points[bot]
             for rival in range(players):
