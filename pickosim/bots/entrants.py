@@ -18,7 +18,7 @@ MAX_ENTRANTS = 1000
 
 @dataclass(frozen=True)
 class Entrant:
-    """A bot in a run: its unique name, the spec to load it by, and the digest of its source."""
+    """A bot in a run: its unique name, the spec to load it by, and the digest of its source and data."""
 
     name: str
     spec: str
@@ -80,11 +80,11 @@ def expand(spec: str) -> Iterator[str]:
 
 
 def check_bot_sources(entrants: Iterable[Entrant]) -> None:
-    """Raise an error if the source of a bot has changed since it entered the run."""
+    """Raise an error if the source or data of a bot has changed since it entered the run."""
     for entrant in entrants:
         now = source_digest(load_bot(entrant.spec))
         if now != entrant.source:
             raise BotError(
-                f"The source of {entrant.spec} has changed since the run began "
+                f"The source of {entrant.spec} has changed since the run began, or its data "
                 f"(digest {entrant.source} then, {now} now). Restore it, or start a new run."
             )
