@@ -23,6 +23,8 @@ class Match:
     specs: tuple[str, ...]
     strategies: tuple[Strategy, ...]
     seed: int
+    audited: bool = False
+    """Whether some questions are asked twice, about other games, to find answers that depend on that."""
 
     @property
     def books(self) -> Books:

@@ -7,7 +7,7 @@ some blocks into sums of whole numbers; a *chunk* is a job for a range of blocks
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from math import ceil
 from pathlib import Path
@@ -42,7 +42,7 @@ class Arm:
 
     def match(self, seed: int) -> Match:
         """Who sits where."""
-        return make_match(self.bots, self.rules, seed)
+        return replace(make_match(self.bots, self.rules, seed), audited=True)
 
 
 def play_arm(arm: Arm, seed: int, first: int, blocks: int, *, follow_lead: bool = False) -> Tally:
