@@ -31,7 +31,7 @@ LAYERS = {
     "engine": "kernels records dice rulebook log table turn claim tally results",
     "bots": "table_view view strategy heuristics digest guard loading catalogue entrants",
     "solver": "graph law solve cache valuation",
-    "games": "match ask batch frames trace check",
+    "games": "match ask batch frames trace observers check",
     "turn_odds": "question answer",
     "stats": "moments estimates quantiles multiple_testing ratings sprt",
     "runs": "sums progress provenance folder results workers run",
