@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -29,6 +29,8 @@ class Workers:
 
     number: int = 1
     scheduler: str | None = None
+    prepare: Callable[[], None] | None = None
+    """Called before a task is played, in the process that plays it."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.number, int) or self.number < 1:
