@@ -11,6 +11,8 @@ import polars as pl
 from pickosim.amounts import LANE
 from pickosim.bench import run_bench
 from pickosim.bots.entrants import check_bot_sources
+from pickosim.bots.guard import ANSWER_SECONDS, GAME_SECONDS, check_seconds
+from pickosim.bots.guard import answer_seconds as time_limit_of
 from pickosim.bots.strategy import Strategy
 from pickosim.errors import BotError, PickosimError
 from pickosim.explanations import options_in_use
@@ -42,11 +44,17 @@ def play(
     games: int = 10_000,
     seed: int = 0,
     first: int = 0,
+    *,
+    answer_seconds: float = ANSWER_SECONDS,
 ) -> Played:
-    """Play games between bots, seated in this order (seat 0 begins), numbered from `first`."""
-    match = make_match(bots, rules, seed)
-    check_numbers(first, games)
-    return Played(match, first, play_games(match, first, games))
+    """Play games between bots, seated in this order (seat 0 begins), numbered from `first`.
+
+    A bot may take so many seconds for an answer, about thousands of games at once.
+    """
+    with time_limit_of(check_seconds(answer_seconds)):
+        match = make_match(bots, rules, seed)
+        check_numbers(first, games)
+        return Played(match, first, play_games(match, first, games))
 
 
 def watch(
@@ -54,9 +62,12 @@ def watch(
     rules: str | RuleSet = "classic",
     seed: int = 0,
     game: int = 0,
+    *,
+    answer_seconds: float = GAME_SECONDS,
 ) -> list[Event]:
     """Every event of one game, the same game that a batch with that seed plays as that number."""
-    return trace_game(make_match(bots, rules, seed), game)
+    with time_limit_of(check_seconds(answer_seconds)):
+        return trace_game(make_match(bots, rules, seed), game)
 
 
 def resume(
@@ -65,13 +76,20 @@ def resume(
     *,
     backend: str | None = None,
     scheduler: str | None = None,
+    answer_seconds: float = ANSWER_SECONDS,
     progress: Progress | None = None,
 ) -> Results:
     """Resume an interrupted run; the results are identical to those of an uninterrupted one.
 
     Damaged files of a finished run are made again.
     """
-    options = make_options(RunOptions, workers=workers, backend=backend, scheduler=scheduler)
+    options = make_options(
+        RunOptions,
+        workers=workers,
+        backend=backend,
+        scheduler=scheduler,
+        answer_seconds=answer_seconds,
+    )
     progress = progress or Progress()
     run_folder = RunFolder(Path(folder))
     with run_folder.reopen() as manifest:

@@ -18,6 +18,7 @@ from pickosim.errors import PickosimError
 from pickosim.terminal import (
     compiling,
     json_of,
+    keep_for_results,
     note,
     progress_bar,
     show,
@@ -69,8 +70,20 @@ Sets = Annotated[
 Seed = Annotated[int, typer.Option(help="Seed of all dice and choices.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Csv = Annotated[bool, typer.Option("--csv", help="Print the main table as CSV.")]
+AnswerSeconds = Annotated[
+    float | None,
+    typer.Option(
+        "--answer-seconds",
+        metavar="SECONDS",
+        help="Time that a bot may take for an answer.",
+        show_default="120",
+    ),
+]
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")]
 
+
+RESUMED = ("workers", "backend", "scheduler", "answer_seconds")
+"""Options that a resumed run takes anew."""
 
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """What Typer raises for a command line it does not understand; versions differ in where it lives."""
@@ -81,6 +94,7 @@ _given: list[str] = []
 
 def main() -> None:
     """Run the command line of this process."""
+    keep_for_results()
     sys.exit(run(sys.argv[1:]))
 
 
@@ -160,7 +174,7 @@ def _add_study_commands() -> None:
     if "run" not in known:
         how = [option for option in declared(RunOptions) if option.name != "export"]
         _add_command("run", inspect.cleandoc(run_experiment.__doc__ or ""), how, run_experiment)
-        how = [option for option in how if option.name in ("workers", "backend", "scheduler")]
+        how = [option for option in how if option.name in RESUMED]
         _add_command("resume", inspect.cleandoc(resume.__doc__ or ""), how, resume)
         # Studies come first in the help.
         app.registered_commands.sort(key=lambda command: command.name in known)
@@ -224,6 +238,8 @@ def _parameter(option: Declared) -> inspect.Parameter:
             of = list[str]
         elif option.type in (int, int | None):
             of = int
+        elif option.type is float:
+            of = float
         kind = Annotated[
             of | None,
             typer.Option(
@@ -493,21 +509,28 @@ def new(
 
 
 @app.command()
-def check(bot: Bot, as_json: Json = False) -> None:
+def check(
+    bot: Bot,
+    seconds: AnswerSeconds = None,
+    as_json: Json = False,
+) -> None:
     """Check a bot against the strategy contract.
 
     Exit code 1 if it does not fulfil it.
     """
     with compiling():
+        from pickosim.bots.guard import GAME_SECONDS, check_seconds
         from pickosim.bots.loading import load_bot
 
         load_bot(bot)  # a mistake in its name is reported before the kernels are loaded
-        from pickosim.games.check import check_bot
+        from pickosim.games.check import Effort, check_bot
         from pickosim.studies.warm import warm_up
+
+        limit = check_seconds(GAME_SECONDS if seconds is None else seconds)
 
         warm_up()
         findings = []
-        for finding in check_bot(bot):
+        for finding in check_bot(bot, Effort(answer_seconds=limit)):
             findings.append(finding)
             if not as_json:
                 said = f"{'ok' if finding.ok else 'WRONG':5}  {finding.point}: {finding.message}"
@@ -543,6 +566,7 @@ def watch(
     why: Annotated[
         bool, typer.Option("--why", help="Show what each option was worth to a bot that can say.")
     ] = False,
+    seconds: AnswerSeconds = None,
 ) -> None:
     """Show one game turn by turn.
 
@@ -568,9 +592,11 @@ def watch(
         from pickosim.games.match import make_match
 
         match = make_match(bots or [], _load(rules, sets), seed)
+    from pickosim.bots.guard import GAME_SECONDS, answer_seconds, check_seconds
     from pickosim.games.trace import traced_game
 
-    with compiling():
+    limit = check_seconds(GAME_SECONDS if seconds is None else seconds)
+    with compiling(), answer_seconds(limit):
         events, mistake = traced_game(match, game, why=why)
     if as_json:
         for event in events:

@@ -28,6 +28,14 @@ class StrategyError(PickosimError):
     advice = "A corrected bot counts as another bot and needs a run of its own."
 
 
+class TimeLimitError(StrategyError):
+    """A strategy that took too long for an answer."""
+
+
+class AnswerError(Exception):
+    """An invalid answer to a question that the engine did not ask itself; the message says what was returned."""
+
+
 def suggest(word: str, choices: Iterable[str]) -> str:
     """Return ``; did you mean "claim"?`` if the word is close to one of the choices, else ``""``."""
     by_lower_case = {choice.lower(): choice for choice in choices}

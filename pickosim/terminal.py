@@ -70,6 +70,20 @@ def note(text: str) -> None:
     print(visible(text), file=sys.stderr)
 
 
+def keep_for_results() -> None:
+    """Keep standard output for results: a process that a bot starts, and the like, write to standard error."""
+    out = sys.stdout
+    if out is None or sys.stderr is None:
+        return
+    try:
+        kept = os.dup(out.fileno())
+        os.dup2(sys.stderr.fileno(), out.fileno())
+    except (OSError, ValueError):  # not files of this process
+        return
+    buffering = 1 if os.isatty(kept) else -1
+    sys.stdout = os.fdopen(kept, "w", buffering, out.encoding, out.errors)
+
+
 def silence() -> None:
     """Leave nothing to flush at the end of the process."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

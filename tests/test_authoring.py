@@ -125,7 +125,7 @@ def test_check_prints_every_point_and_exits_with_0(capsys):
     capsys.readouterr()
     assert run(["check", "my_bot.py"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 7
+    assert len(lines) == 11
     assert all(line.startswith("ok     ") for line in lines)
     assert "games/s" in lines[-1]
     assert "(eager: " in lines[-1]

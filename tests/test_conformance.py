@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import random
 import sys
+import time
 from concurrent.futures import Executor
-from dataclasses import field
+from dataclasses import field, replace
+from datetime import UTC, datetime
+from fnmatch import fnmatch
 from types import ModuleType
 from typing import Any
 
@@ -13,7 +18,7 @@ import pytest
 
 from pickosim.bots.loading import built_in_bots
 from pickosim.bots.strategy import Strategy
-from pickosim.bots.view import METHODS, Turn
+from pickosim.bots.view import METHODS, After, Turn
 from pickosim.engine.dice import POINTS
 from pickosim.errors import BotError
 from pickosim.games.batch import Batch
@@ -22,6 +27,10 @@ from pickosim.games.check import (
     INPUTS,
     LEGAL,
     MEMORY,
+    NAMES,
+    OUTSIDE,
+    PRINTS,
+    PRIVATE,
     PROCESS,
     REPEATABLE,
     SPEED,
@@ -34,6 +43,7 @@ from pickosim.games.check import (
 )
 from pickosim.rule_files import PRESETS
 from pickosim.rules import WORM
+from pickosim.solver.valuation import Valuation
 
 QUICK = Effort(players=(2, 7), legal_games=2, games=25, single_games=2, turn_limit=60, seconds=0.01)
 
@@ -261,6 +271,110 @@ def test_a_change_to_its_input_is_found(bot, message, executor):
     assert INPUTS in wrong(found)
     assert message in found[INPUTS].message
     assert "pickosim watch" in found[INPUTS].message
+
+
+# ------------------------------------------------------------------------- what a bot may not use
+
+
+class Peeking(Sound):
+    """Looks at what decides the coming dice."""
+
+    def stop(self, turn: Turn) -> Any:
+        return stop_sooner(turn, turn._table["dice_key"][turn._rows] % 2 == 0)
+
+
+class Sly(Sound):
+    def stop(self, turn: Turn) -> Any:
+        return stop_sooner(turn, vars(turn)["_hands"]["roll"][turn.__dict__["_rows"]] % 2 == 0)
+
+
+class PeekingValuation(Valuation):
+    def value(self, after: After) -> Any:
+        return after._table["worms"][:, 0].astype(float)
+
+
+class Clocked(Sound):
+    def pick(self, turn: Turn) -> Any:
+        time.perf_counter()
+        return super().pick(turn)
+
+
+class Dated(Sound):
+    def pick(self, turn: Turn) -> Any:
+        datetime.now(UTC)
+        return super().pick(turn)
+
+
+class AtHome(Sound):
+    def stop(self, turn: Turn) -> Any:
+        return stop_sooner(turn, os.environ.get("PICKOSIM_NO_SUCH_NAME") is None)
+
+
+class Gambling(Sound):
+    def stop(self, turn: Turn) -> Any:
+        random.random()
+        return turn.can_claim
+
+
+class Chatty(Sound):
+    def stop(self, turn: Turn) -> Any:
+        sys.stdout.write("I stop.")
+        return turn.can_claim
+
+
+class Misspelt(Sound):
+    def use_weasel(self, turn: Turn) -> Any:
+        return turn.no_new_face
+
+    def train(self) -> None:
+        """Is never called either, but resembles no method of a strategy."""
+
+
+class LargeCrowd(Sound):
+    """Depends on a number of games that no match of the check has."""
+
+    def stop(self, turn: Turn) -> Any:
+        return stop_sooner(turn, len(turn) > 5000)
+
+
+@pytest.mark.parametrize(
+    ("bot", "point", "message"),
+    [
+        (Peeking, PRIVATE, "the bot uses turn._table (*test_conformance.py, line *)"),
+        (Sly, PRIVATE, "the bot uses turn.__dict__ (*test_conformance.py, line *)"),
+        (PeekingValuation, PRIVATE, "the bot uses after._table (*test_conformance.py, line *)"),
+        (Clocked, OUTSIDE, "the bot uses time.perf_counter() (*test_conformance.py, line *)"),
+        (Dated, OUTSIDE, "the bot uses datetime.now() (*test_conformance.py, line *)"),
+        (AtHome, OUTSIDE, "the bot uses os.environ (*test_conformance.py, line *)"),
+        (Gambling, OUTSIDE, "the bot uses random.random() (*test_conformance.py, line *)"),
+        (Chatty, PRINTS, "stop() prints*"),
+        (Misspelt, NAMES, 'use_weasel() is never called; did you mean "reroll"?'),
+        (LargeCrowd, BATCH_SIZE, "stop() answers otherwise when asked about 16,384 games*"),
+    ],
+)
+def test_what_a_bot_may_not_use_is_found(bot, point, message, executor):
+    found = findings(bot(), executor)
+    assert wrong(found) == [point]
+    assert fnmatch(found[point].message, f"{message}*")
+
+
+def test_what_a_check_finds_out_about_one_bot_is_not_said_of_the_next(executor):
+    findings(Chatty(), executor)
+    assert wrong(findings(Sound(), executor)) == []
+
+
+class Endless(Sound):
+    def stop(self, turn: Turn) -> Any:
+        while True:
+            pass
+
+
+def test_a_bot_that_does_not_answer_is_waited_for_once(executor):
+    effort = replace(QUICK, answer_seconds=0.5)
+    found = {finding.point: finding for finding in check_bot(Endless(), effort, executor)}
+    assert "stop() has not answered within 0.5 seconds" in found[LEGAL].message
+    others = {finding.message for point, finding in found.items() if point != LEGAL}
+    assert others == {f'not tested, see "{LEGAL}"'}
 
 
 # ---------------------------------------------------------------------------------- bots from files

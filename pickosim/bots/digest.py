@@ -1,4 +1,4 @@
-"""Digests of the sources that a bot is written in."""
+"""Digests of the files that a bot depends on: its sources and its data."""
 
 from __future__ import annotations
 
@@ -6,52 +6,84 @@ import ast
 import inspect
 import sys
 import sysconfig
-from functools import cache
-from hashlib import sha256
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from hashlib import file_digest, sha256
 from pathlib import Path
 
 import pickosim
-from pickosim.bots.loading import is_file, source_of
 from pickosim.bots.strategy import Strategy
 
 
-def spec_digest(spec: str) -> str:
-    """A digest of the file that a spec names, which is not loaded; nothing for a bot without a path."""
-    return sha256(source_of(Path(spec.split(":")[0]))).hexdigest()[:16] if is_file(spec) else ""
-
-
 def source_digest(strategy: Strategy) -> str:
-    """A digest of the source files of a strategy: its class, its base classes, and what they import.
+    """A digest of all files that a strategy depends on: its sources, what they import, and its data files.
 
     Pickosim's own files do not count, except the bot's (a run has a digest of those). Nor do
     installed packages, except the one that contains the bot.
     """
-    files: dict[str, bytes] = {}
+    files: dict[str, Path] = {}
     for kind in type(strategy).__mro__:
         module = inspect.getmodule(kind)
         path = getattr(module, "__file__", None)
         if path is None or kind is object or kind.__module__ in ("abc", "typing"):
             continue
-        if not _is_own(Path(path)):
-            files[kind.__qualname__] = Path(path).read_bytes()
-            files |= _helpers(Path(path), kind.__module__.rpartition(".")[0])
+        if not is_engine(Path(path)):
+            files[kind.__qualname__] = Path(path)
+            files |= imported_files(Path(path), kind.__module__.rpartition(".")[0])
+            files |= data_files(kind, Path(path))
+    return digest_of(files)
+
+
+def digest_of(files: Mapping[str, Path]) -> str:
+    """A digest of files by name; where they are does not matter."""
     digest = sha256()
     for name in sorted(files):
-        digest.update(files[name])
+        digest.update(f"{name}\0{_file_digest(files[name])}\0".encode())
     return digest.hexdigest()[:16]
 
 
-def _helpers(path: Path, package: str, known: frozenset[Path] = frozenset()) -> dict[str, bytes]:
+def _file_digest(path: Path) -> str:
+    """The digest of a file; a large one is read again only if it has been written since."""
+    about = path.stat()
+    return _digest_then(path.resolve(), about.st_size, about.st_mtime_ns, about.st_ctime_ns)
+
+
+@lru_cache(maxsize=4096)
+def _digest_then(path: Path, *_written: int) -> str:
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
+
+
+def data_files(kind: type[Strategy], path: Path) -> dict[str, Path]:
+    """The data files that a class in the file `path` names itself; their paths begin in its folder."""
+    named = vars(kind).get("data_files", ())
+    names = (named,) if isinstance(named, str) else tuple(map(str, named))
+    return {f"{kind.__qualname__} {name}": path.parent / name for name in names}
+
+
+def beside(path: Path, name: str) -> Path | None:
+    """The file of a module that a bot's file imports from its own folder; Python's modules come first."""
+    if name in sys.stdlib_module_names:
+        return None
+    module = path.with_name(f"{name}.py")
+    return module if module != path and module.is_file() else None
+
+
+def imported_files(
+    path: Path, package: str = "", known: frozenset[Path] = frozenset()
+) -> dict[str, Path]:
     """The files that a bot's file imports, directly or indirectly, by module name."""
-    found: dict[str, bytes] = {}
-    for name in _imported(path.read_text(encoding="utf-8"), package):
-        helper = getattr(sys.modules.get(name), "__file__", None)
-        if helper is None or Path(helper) in known or not helper.endswith(".py"):
+    found: dict[str, Path] = {}
+    known |= {path}
+    for name in _imported(path.read_text(encoding="utf-8", errors="replace"), package):
+        helper = None if package else beside(path, name.partition(".")[0])
+        if helper is None:
+            file = getattr(sys.modules.get(name), "__file__", None)
+            helper = Path(file) if file is not None and file.endswith(".py") else None
+        if helper is None or helper in known or is_engine(helper) or is_installed(helper):
             continue
-        if not (_is_own(Path(helper)) or _is_installed(Path(helper))):
-            found[name] = Path(helper).read_bytes()
-            inside = name.rpartition(".")[0]
-            found |= _helpers(Path(helper), inside, known | {path, Path(helper)})
+        found[name] = helper
+        found |= imported_files(helper, name.rpartition(".")[0], known)
     return found
 
 
@@ -59,7 +91,11 @@ def _helpers(path: Path, package: str, known: frozenset[Path] = frozenset()) -> 
 def _imported(source: str, package: str) -> tuple[str, ...]:
     """All modules that the imports of a file may refer to, at any place in it."""
     found: list[str] = []
-    for node in ast.walk(ast.parse(source)):
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:  # which is reported where the file is loaded
+        return ()
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found += [name.name for name in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -70,7 +106,7 @@ def _imported(source: str, package: str) -> tuple[str, ...]:
 
 
 @cache
-def _is_installed(path: Path) -> bool:
+def is_installed(path: Path) -> bool:
     """Whether a file belongs to Python or to an installed package."""
     paths = sysconfig.get_paths()
     homes = {Path(paths[name]).resolve() for name in ("stdlib", "platstdlib", "purelib", "platlib")}
@@ -78,7 +114,7 @@ def _is_installed(path: Path) -> bool:
 
 
 @cache
-def _is_own(path: Path) -> bool:
+def is_engine(path: Path) -> bool:
     """Whether a file is part of pickosim but not a bot (an installed pickosim contains its bots)."""
     package = Path(pickosim.__file__).resolve().parent
     return (

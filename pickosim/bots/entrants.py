@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import product
 
 from pickosim.amounts import expand_range
-from pickosim.bots.digest import source_digest, spec_digest
-from pickosim.bots.loading import load_bot
+from pickosim.bots.digest import source_digest
+from pickosim.bots.loading import load_bot, spec_digest
 from pickosim.errors import BotError, PickosimError
 
 MAX_ENTRANTS = 1000
@@ -18,7 +18,7 @@ MAX_ENTRANTS = 1000
 
 @dataclass(frozen=True)
 class Entrant:
-    """A bot in a run: its unique name, the spec to load it by, and the digests of its source."""
+    """A bot in a run: its unique name, the spec to load it by, and the digests of its source and data."""
 
     name: str
     spec: str
@@ -84,7 +84,7 @@ def expand(spec: str) -> Iterator[str]:
 
 
 def check_bot_sources(entrants: Iterable[Entrant]) -> None:
-    """Raise an error if the source of a bot has changed since it entered the run.
+    """Raise an error if the source or data of a bot has changed since it entered the run.
 
     A file is compared before it is loaded: of one that has changed, nothing is run.
     """
@@ -96,6 +96,6 @@ def check_bot_sources(entrants: Iterable[Entrant]) -> None:
 def _compare(spec: str, then: str, now: str) -> None:
     if then != now:
         raise BotError(
-            f"The source of {spec} has changed since the run began "
+            f"The source of {spec} has changed since the run began, or its data "
             f"(digest {then or 'none'} then, {now or 'none'} now). Restore it, or start a new run."
         )

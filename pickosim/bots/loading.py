@@ -1,30 +1,39 @@
 """Bots by name: `eager`, `threshold:target=25`, `my_bot.py`, `my_bot.py:MyBot:target=25`.
 
 A name is looked up in `strategies/` and among the entry points `pickosim.strategies` of installed
-packages; a path is a Python file with strategy classes.
+packages; a path is a Python file with strategy classes. It can import modules that are beside it.
 """
 
 from __future__ import annotations
 
+import builtins
 import importlib
 import inspect
+import linecache
 import pkgutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import MISSING, Field, fields
 from hashlib import sha256
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
+from threading import RLock
 from types import ModuleType, NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pickosim.strategies
+from pickosim.bots.digest import beside, data_files, digest_of, imported_files
+from pickosim.bots.guard import Guard, is_from_bot, place_in_bot, time_limit
 from pickosim.bots.strategy import Strategy, bot_name, with_parameters
 from pickosim.errors import BotError, suggest
 from pickosim.files import read_regular
 
 ENTRY_POINTS = "pickosim.strategies"
+
+_FILE_MODULE = "pickosim_bot_"
+"""Begins the names of modules that are made of bots' files."""
 
 
 def built_in_bots() -> list[str]:
@@ -44,6 +53,11 @@ def is_file(spec: str) -> bool:
     return spec.split(":")[0].endswith(".py")
 
 
+def spec_digest(spec: str) -> str:
+    """A digest of the file that a spec names, which is not loaded; nothing for a bot without a path."""
+    return sha256(source_of(Path(spec.split(":")[0]))).hexdigest()[:16] if is_file(spec) else ""
+
+
 def load_bot(spec: str) -> Strategy:
     """The bot that a spec names, with its parameters."""
     source, *rest = spec.split(":")
@@ -58,6 +72,12 @@ def load_bot(spec: str) -> Strategy:
             "or FILE.py:Class:parameter=value,…"
         )
     return _made(spec, kind, parameters)
+
+
+def forget_file(kind: type[Strategy]) -> None:
+    """Let the file of a bot be run anew when it is loaded next."""
+    if kind.__module__.startswith(_FILE_MODULE):
+        sys.modules.pop(kind.__module__, None)
 
 
 def spec_of(strategy: Strategy) -> str:
@@ -89,19 +109,17 @@ def _class_by_name(name: str) -> type[Strategy]:
 
 def _built_in_module(name: str) -> ModuleType:
     module = f"pickosim.strategies.{name.replace('-', '_')}"
-    try:
+    found = find_spec(module)
+    where = str(found.origin if found else name)
+    with _guarded(where, lambda error: _unloadable(where, error)):
         return importlib.import_module(module)
-    except Exception as error:
-        found = find_spec(module)
-        raise _unloadable(str(found.origin if found else name), error) from error
 
 
 def _class_of_entry_point(name: str) -> type[Strategy]:
     entry = entry_points(group=ENTRY_POINTS)[name]
-    try:
+    where = f"The bot {name} ({entry.value})"
+    with _guarded(where, lambda error: _unloadable(where, error)):
         kind = entry.load()
-    except Exception as error:
-        raise _unloadable(f"The bot {name} ({entry.value})", error) from error
     if not (isinstance(kind, type) and issubclass(kind, Strategy)):
         raise BotError(f"The bot {name} ({entry.value}) is not a subclass of pickosim.Strategy.")
     return kind
@@ -121,7 +139,7 @@ def _class_in_file(spec: str, path: Path, name: str | None) -> type[Strategy]:
 
 
 def _module_from(path: Path) -> ModuleType:
-    """Run a bot's file as a module.
+    """Run a bot's file as a module, or take the one that was made of the same files before.
 
     Always from source, never from cached bytecode: Python would miss an edit within the same second.
     """
@@ -129,18 +147,27 @@ def _module_from(path: Path) -> ModuleType:
         source = source_of(path).decode()
     except UnicodeDecodeError as error:
         raise BotError(f"{path} is not UTF-8 text.") from error
-    digest = sha256(f"{path.resolve()}\0{source}".encode()).hexdigest()[:16]
-    name = f"pickosim_bot_{path.stem}_{digest}"
-    if name in sys.modules:
-        return sys.modules[name]
-    module = ModuleType(name)
-    module.__file__ = str(path)
-    sys.modules[name] = module
-    try:
-        exec(compile(source, str(path), "exec", dont_inherit=True), module.__dict__)
-    except (Exception, SystemExit) as error:
-        del sys.modules[name]
-        raise _unloadable(str(path), error) from error
+    with _one_at_a_time:
+        files = digest_of({str(path.resolve()): path, **imported_files(path)})
+        name = f"{_FILE_MODULE}{path.stem}_{files}"
+        if name in sys.modules and _data_then.get(name, "") in (
+            "",
+            _data_digest(sys.modules[name]),
+        ):
+            return sys.modules[name]
+        module = ModuleType(name)
+        module.__file__ = str(path)
+        module.__dict__["__builtins__"] = {**vars(builtins), "__import__": _importer(path)}
+        sys.modules[name] = module
+        # Errors show the code that was loaded, whatever has become of the file.
+        linecache.cache[str(path)] = (len(source), None, source.splitlines(True), str(path))
+        try:
+            with _guarded(str(path), lambda error: _unloadable(str(path), error)):
+                exec(compile(source, str(path), "exec", dont_inherit=True), module.__dict__)
+        except BaseException:
+            del sys.modules[name]
+            raise
+        _data_then[name] = _data_digest(module)
     return module
 
 
@@ -152,13 +179,80 @@ def source_of(path: Path) -> bytes:
         raise BotError(f"{path} cannot be read: {error.strerror}.") from error
 
 
+@contextmanager
+def _guarded(where: str, explained: Callable[[BaseException], BotError]) -> Iterator[None]:
+    """Run code of a bot while it is loaded or made; what it raises becomes an error that explains it."""
+    guard = Guard(lambda: f"{where} has not loaded within {time_limit():g} seconds")
+    try:
+        with guard:
+            yield
+    except BaseException as error:
+        if guard.expired:
+            raise BotError(f"{guard.what()}.") from error
+        if not is_from_bot(error):
+            raise
+        explanation = explained(error)
+        if explanation is error:
+            raise
+        raise explanation from error
+
+
+_one_at_a_time = RLock()
+
+_data_then: dict[str, str] = {}
+"""Digests of the data files of modules when they were loaded: a module may have read them."""
+
+
+def _importer(path: Path) -> Callable[..., ModuleType]:
+    """The import statement of a bot's file: it finds modules in the file's own folder, too.
+
+    They are not entered in `sys.modules` by name, so that bots in other folders do not get them.
+    """
+
+    def import_(
+        name: str,
+        globals: Mapping[str, object] | None = None,
+        locals: Mapping[str, object] | None = None,
+        fromlist: Sequence[str] = (),
+        level: int = 0,
+    ) -> ModuleType:
+        helper = beside(path, name) if level == 0 else None
+        if helper is not None:
+            return _module_from(helper)
+        return builtins.__import__(name, globals, locals, fromlist, level)
+
+    return import_
+
+
+def _data_digest(module: ModuleType) -> str:
+    """The digest of the data files of all bots in a module; files that are missing do not count."""
+    files = {
+        name: path
+        for kind in _defined(module).values()
+        for name, path in _data_files(kind).items()
+        if path.is_file()
+    }
+    return digest_of(files)
+
+
+def _data_files(kind: type[Strategy]) -> dict[str, Path]:
+    """All data files of a bot."""
+    found: dict[str, Path] = {}
+    for base in kind.__mro__:
+        path = getattr(sys.modules.get(base.__module__), "__file__", None)
+        if path is not None:
+            found |= data_files(base, Path(path))
+    return found
+
+
 def _unloadable(where: str, error: BaseException) -> BotError:
     """The error of a bot that does not load, with the line if it is in the file `where`."""
     line, reason = _line_in(error, where), str(error)
     if isinstance(error, SyntaxError) and error.filename == where:
         line, reason = f", line {error.lineno}", error.msg
-    reason = f"{type(error).__name__}: {reason}".rstrip(": .")
-    return BotError(f"{where}{line} does not load: {reason}.")
+    if not isinstance(error, BotError):
+        reason = f"{type(error).__name__}: {reason}"
+    return BotError(f"{where}{line} does not load: {reason.rstrip(': .')}.")
 
 
 def _line_in(error: BaseException, path: str) -> str:
@@ -221,14 +315,19 @@ def _made(spec: str, kind: type[Strategy], given: Mapping[str, str]) -> Strategy
     for field in _fields(kind):
         if field.name not in given and field.default is field.default_factory is MISSING:
             raise BotError(f"{spec}: {field.name} has no default; add a value, e.g. {field.name}=…")
-    try:
+    for path in _data_files(kind).values():
+        if not path.is_file():
+            raise BotError(f"{spec}: its data file {path} is missing.")
+    with _guarded(spec, lambda error: _unmakeable(spec, kind, error)):
         return kind(**_values(spec, kind, given))
-    except BotError:
-        raise
-    except Exception as error:
-        raise BotError(
-            f"{spec} cannot be made: {type(error).__name__}: {error}".rstrip(": .") + "."
-        ) from error
+
+
+def _unmakeable(spec: str, kind: type[Strategy], error: BaseException) -> BotError:
+    if isinstance(error, BotError):
+        return error
+    place = place_in_bot(error, kind)
+    reason = f"{type(error).__name__}: {error}".rstrip(": .")
+    return BotError(f"{spec} cannot be made: {reason}{f' ({place})' if place else ''}.")
 
 
 def _fields(kind: type[Strategy]) -> list[Field[Any]]:

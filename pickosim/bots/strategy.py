@@ -28,8 +28,9 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any, dataclass_transform
+from typing import Any, ClassVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +42,12 @@ from pickosim.bots.view import METHODS, Turn
 @dataclass_transform()
 class Strategy(ABC):
     """Base class of all bots."""
+
+    data_files: ClassVar[Sequence[str]] = ()
+    """Files that the bot reads, e.g. ("weights.npz",), by their paths from the folder of its own file.
+
+    They count in the bot's digest: a run whose bot has other data is not resumed.
+    """
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

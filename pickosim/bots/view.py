@@ -86,7 +86,7 @@ class Turn(TableView):
         self.__dict__["can_claim"] = read_only(can_claim)
         return self
 
-    def _only(self, games: slice) -> Turn:
+    def _only(self, games: slice | NDArray[np.int64]) -> Turn:
         """The same question in some of the games, with nothing computed yet."""
         return Turn(
             self.rules,

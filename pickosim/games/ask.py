@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
+import shlex
+from collections import Counter
+from functools import cache
+from time import monotonic
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+import pickosim.strategies
+from pickosim.bots.guard import Guard, is_from_bot, place_in_bot, time_limit
+from pickosim.bots.strategy import Strategy
+from pickosim.bots.table_view import TableView
 from pickosim.bots.view import METHODS, Turn
 from pickosim.engine.dice import FACES
 from pickosim.engine.turn import as_faces
-from pickosim.errors import StrategyError
+from pickosim.errors import AnswerError, StrategyError, TimeLimitError, suggest
 from pickosim.games.match import Match
 from pickosim.rules import WORM
+from pickosim.solver.valuation import Valuation, Values, checked_values, values_of
 
 _OPTIONS = {"claim", "rob"}
 _NUMBERS = {"pick", *_OPTIONS}
+
+AUDIT_EVERY, AUDIT_FIRST = 101, 7
+"""Of so many questions to a bot one is audited, the first ones more often; odd, so that all methods get their turn."""
+
+FIRST_QUESTIONS = 2000
+
+AUDITED_GAMES = 16
+"""Games that an audit asks about at most: few, so that it costs less than the question itself."""
+
+_questions: Counter[type[Strategy]] = Counter()
+"""Questions to each bot in this process."""
 
 
 def ask(match: Match, turn: Turn, method: str) -> NDArray[Any]:
@@ -24,6 +44,8 @@ def ask(match: Match, turn: Turn, method: str) -> NDArray[Any]:
     Faces of `pick` are not checked here but where the dice are set aside, which is cheaper.
     """
     answers = _raw_answers(match, turn, method)
+    if match.audited and not is_built_in(type(bot_of(match, turn))):
+        _audit(match, turn, method, answers)
     if method in _OPTIONS:
         numbers = answers.astype(np.int64)
         place = _first_illegal(turn, method, numbers)
@@ -33,13 +55,72 @@ def ask(match: Match, turn: Turn, method: str) -> NDArray[Any]:
     return answers
 
 
-def _raw_answers(match: Match, turn: Turn, method: str) -> NDArray[Any]:
-    """The strategy's answers to one question, not yet checked for legality: (n,) integers or bool."""
-    strategy = match.strategies[turn._bot]
+def call(match: Match, turn: Turn, method: str) -> Any:
+    """What a method of the strategy returns, unchecked; an exception in it becomes a StrategyError."""
+    bot = bot_of(match, turn)
+    if is_built_in(type(bot)):
+        return getattr(bot, method)(turn)
+    guard = Guard(lambda: _too_slow(match, turn, method))
     try:
-        raw = getattr(strategy, method)(turn)
-    except (Exception, SystemExit) as error:
-        raise _exception_error(match, turn, method, error) from error
+        with guard:
+            returned = getattr(bot, method)(turn)
+    except BaseException as error:
+        if not (guard.expired or is_from_bot(error)):
+            raise
+        raise _exception_error(match, turn, method, error, expired=guard.expired) from error
+    if guard.closed_output:
+        raise _strategy_error(match, turn, method, 0, "closed standard output")
+    return returned
+
+
+def explanation(match: Match, turn: Turn) -> list[tuple[str, float]]:
+    """How the strategy explains its answer in a single game: options with their values, the best first."""
+    returned = call(match, turn, "explain")
+    try:
+        options = [(str(option), float(value)) for option, value in returned]
+    except (TypeError, ValueError) as error:
+        problem = f"returned {returned!r}; return a list of (text, number)"
+        raise _strategy_error(match, turn, "explain", 0, problem) from error
+    return sorted(options, key=lambda option: -option[1])
+
+
+def ask_values(match: Match, turn: Turn) -> Values:
+    """What the results of a turn are worth to the valuation that is asked, outside of a game."""
+    bot = bot_of(match, turn)
+    assert isinstance(bot, Valuation)
+    guard = Guard(lambda: _too_slow(match, turn, "value"))
+    try:
+        with guard:
+            return values_of(bot, turn)
+    except BaseException as error:
+        if not (guard.expired or is_from_bot(error)):
+            raise
+        problem = str(error) if isinstance(error, AnswerError) else _raised(error, type(bot))
+        if guard.expired:
+            problem = f"has not answered within {time_limit():g} seconds"
+        raise StrategyError(f"{match.specs[turn._bot]}: value() {problem}.") from error
+
+
+def bot_of(match: Match, turn: Turn) -> Strategy:
+    """The strategy that is asked."""
+    return match.strategies[turn._bot]
+
+
+@cache
+def is_built_in(kind: type[Strategy]) -> bool:
+    """Whether a bot comes with pickosim; these fulfil the strategy contract and need no guard."""
+    return kind.__module__.startswith(f"{pickosim.strategies.__name__}.")
+
+
+def _raw_answers(match: Match, turn: Turn, method: str) -> NDArray[Any]:
+    """The strategy's answers to one question, not yet checked for legality: (n,) integers or bool.
+
+    A single game is asked about twice over: `turn.can_claim and …`, a mistake with several games, must not
+    pass with one, or the game of an error could not be shown.
+    """
+    if len(turn) == 1:
+        return _raw_answers(match, _twice(turn, 0), method)[:1]
+    raw = call(match, turn, method)
     try:
         answers = np.asarray(raw)
     except Exception as error:
@@ -54,6 +135,35 @@ def _raw_answers(match: Match, turn: Turn, method: str) -> NDArray[Any]:
     if answers.dtype.kind not in kind:
         raise _wrong_kind(match, turn, method, answers, wanted)
     return answers
+
+
+def _twice(turn: Turn, place: int) -> Turn:
+    """The same question about one of the games, twice over."""
+    return turn._only(np.full(2, place))
+
+
+def _audit(match: Match, turn: Turn, method: str, answers: NDArray[Any]) -> None:
+    """Ask some questions again about a few of the games: the answers must be the same."""
+    kind, n = type(bot_of(match, turn)), len(turn)
+    _questions[kind] += 1
+    number = _questions[kind]
+    if number % (AUDIT_FIRST if number < FIRST_QUESTIONS else AUDIT_EVERY) or n < 4:
+        return
+    games = min(1 + number % AUDITED_GAMES, n // 2)
+    places = (number + np.arange(games)[::-1] * (n // games)) % n
+    few = turn._only(places)
+    few._notes = dict(turn._notes)  # what the strategy notes now is not for later questions
+    again = _raw_answers(match, few, method)
+    differs = again != answers[places]
+    if differs.any():
+        place = int(differs.argmax())
+        game, number = _game_and_turn(turn, int(places[place]))
+        raise StrategyError(
+            f"{match.specs[turn._bot]}: {method}() returned {answers[places[place]]} when asked about {n:,} "
+            f"games, and {again[place]} when asked about {len(few)} of them (game {game}, turn {number}, "
+            f"seat {turn.seat}). An answer may depend only on its own game's row of the turn. "
+            f"To find out more: {shlex.join(['pickosim', 'check', match.specs[turn._bot]])}"
+        )
 
 
 def faces_of(answers: NDArray[Any]) -> NDArray[np.uint8]:
@@ -123,32 +233,98 @@ def _wrong_kind(
     )
 
 
-def _exception_error(match: Match, turn: Turn, method: str, error: BaseException) -> StrategyError:
+def _exception_error(
+    match: Match, turn: Turn, method: str, error: BaseException, *, expired: bool
+) -> StrategyError:
     """The error for an exception, with the first game that raises it on its own, if there is one."""
+    place, alone = _first_failure(match, turn, method)
+    error = alone or error
+    asked = "value" if _is_in_value(error) else method
+    if expired:
+        where = place_in_bot(error, type(bot_of(match, turn)))
+        problem = (
+            f"has not answered within {time_limit():g} seconds{f' ({where})' if where else ''}"
+        )
+        said = _strategy_error(
+            match, turn, asked, place, f"{problem}; --answer-seconds allows more"
+        )
+        return TimeLimitError(str(said))
+    if isinstance(error, AnswerError):
+        return _strategy_error(match, turn, asked, place, str(error))
+    problem = _raised(error, type(bot_of(match, turn)))
+    if alone is None and len(turn) > 1:
+        problem += f"; only when asked about {len(turn):,} games at once"
+    if asked in METHODS:
+        problem += f"; legal: {_legal(turn, method, place)}"
+    return _strategy_error(match, turn, asked, place, problem)
+
+
+def _first_failure(match: Match, turn: Turn, method: str) -> tuple[int, BaseException | None]:
+    """The first game about which a strategy cannot be asked on its own, and the exception; 0 and None if none.
+
+    No longer than the time limit is spent on the search.
+    """
+    until = monotonic() + time_limit()
     for place in range(len(turn)):
+        one = _twice(turn, place)
+        one._notes = dict(turn._notes)
+        guard = Guard(lambda one=one: _too_slow(match, one, method))  # type: ignore[misc]
         try:
-            getattr(match.strategies[turn._bot], method)(turn._only(slice(place, place + 1)))
-        except (Exception, SystemExit) as alone:
-            error = alone
+            with guard:
+                getattr(bot_of(match, turn), method)(one)
+        except BaseException as error:
+            if guard.expired or is_from_bot(error):
+                return place, error
+            raise
+        if monotonic() > until:
             break
-    else:
-        place = 0
-    problem = f"raised {type(error).__name__}: {error}"
-    return _strategy_error(
-        match, turn, method, place, f"{problem}; legal: {_legal(turn, method, place)}"
+    return 0, None
+
+
+def _raised(error: BaseException, kind: type[Strategy]) -> str:
+    """An exception in words: what, where in the bot's file, and a hint for common mistakes."""
+    said = f"raised {type(error).__name__}: {error}".rstrip(": ")
+    if isinstance(error, ValueError) and "truth value of an array" in said:
+        said = said.partition(". Use")[0] + "; use & | ~ on arrays, not and, or, not, if"
+    if isinstance(error, AttributeError) and isinstance(error.obj, TableView):
+        public = [name for name in dir(type(error.obj)) if not name.startswith("_")]
+        said += suggest(str(error.name), public)
+    where = place_in_bot(error, kind)
+    return f"{said} ({where})" if where else said
+
+
+def _is_in_value(error: BaseException) -> bool:
+    """Whether an exception came from what a valuation says of a position, and not from a method that was asked."""
+    step = error.__traceback__
+    while step is not None:
+        if step.tb_frame.f_code is checked_values.__code__:
+            return True
+        step = step.tb_next
+    return False
+
+
+def _too_slow(match: Match, turn: Turn, method: str) -> str:
+    """What is said if a strategy does not even react when it is interrupted."""
+    game, number = _game_and_turn(turn, 0)
+    return (
+        f"{match.specs[turn._bot]}: {method}() has not answered within {time_limit():g} seconds "
+        f"(asked about {len(turn):,} games; the first is game {game}, turn {number}, seat {turn.seat})"
     )
 
 
 def _strategy_error(
     match: Match, turn: Turn, method: str, place: int, problem: str
 ) -> StrategyError:
-    assert method in METHODS
-    row = turn._rows[place]
-    game, number, rotation = (
-        int(turn._table[field][row]) for field in ("game", "turn", "rotation")
-    )
+    game, number = _game_and_turn(turn, place)
+    rotation = int(turn._table["rotation"][turn._rows[place]])
     return StrategyError(
         f"{match.specs[turn._bot]}: {method}() {problem} "
         f"(game {game}, turn {number}, seat {turn.seat}). "
         f"To see that game: {match.replay_command(game, rotation)}"
     )
+
+
+def _game_and_turn(turn: Turn, place: int) -> tuple[int, int]:
+    """The numbers of a game and its turn."""
+    row = turn._rows[place]
+    return int(turn._table["game"][row]), int(turn._table["turn"][row])

@@ -6,30 +6,29 @@ complete results of games, column by column, so that a single different decision
 
 from __future__ import annotations
 
+import os
 import pickle
 import signal
 from collections.abc import Callable, Iterator, Sequence, Set
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext
-from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from multiprocessing import get_context
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pickosim.bots.loading import load_bot, spec_of
-from pickosim.bots.strategy import Strategy
-from pickosim.bots.table_view import BoolArray
-from pickosim.bots.view import Turn
+from pickosim.bots.guard import GAME_SECONDS, answer_seconds, muted
+from pickosim.bots.loading import forget_file, load_bot, spec_of
+from pickosim.bots.strategy import Strategy, own_methods
 from pickosim.engine.tally import Tally
-from pickosim.errors import StrategyError
-from pickosim.games.batch import play_games
+from pickosim.errors import StrategyError, TimeLimitError
+from pickosim.games.batch import BATCH, play_games
 from pickosim.games.match import Match, make_match
+from pickosim.games.observers import ChangeDetector, Onlooker, Repeater
 from pickosim.rule_files import PRESETS, load_rules
 from pickosim.rules import RuleSet
 
@@ -38,6 +37,10 @@ REPEATABLE = "same seed, same games"
 BATCH_SIZE = "any batch size"
 MEMORY = "no memory"
 INPUTS = "inputs unchanged"
+PRIVATE = "nothing private"
+OUTSIDE = "nothing from outside"
+PRINTS = "nothing printed"
+NAMES = "names of methods"
 PROCESS = "another process"
 SPEED = "speed"
 COMPARISONS = {BATCH_SIZE, MEMORY, PROCESS}
@@ -72,6 +75,8 @@ class Effort:
     """Turns per game: a bot that never claims the last tiles would play thousands."""
     seconds: float = 0.3
     """The least time for a measurement of speed."""
+    answer_seconds: float = GAME_SECONDS
+    """Time for an answer."""
 
 
 class Seating(NamedTuple):
@@ -107,6 +112,17 @@ class Trial:
         """The results of these matches that all others are compared with."""
         return results(self)
 
+    @cached_property
+    def seen(self) -> Onlooker:
+        """What was seen of the bot in these matches."""
+        onlooker = Onlooker(self.new_bot())
+        forget_file(type(onlooker.bot))
+        with onlooker.watching("the file"):
+            onlooker.bot = self.new_bot()
+        for seating in self.seatings:
+            play_games(self.match(seating, onlooker), 0, self.effort.games)
+        return onlooker
+
     def new_bot(self) -> Strategy:
         """A new instance of the bot that has not played yet."""
         return load_bot(self.bot) if isinstance(self.bot, str) else replace(self.bot)  # type: ignore[type-var]
@@ -130,8 +146,12 @@ def check_bot(
     `executor` plays the games for another process; without it a process is started.
     """
     trial = Trial(bot, effort or Effort())
-    trial.new_bot()  # raises an error if the bot cannot be loaded
-    with nullcontext(executor) if executor else another_process() as process:
+    with (
+        answer_seconds(trial.effort.answer_seconds),
+        muted(),
+        nullcontext(executor) if executor else another_process() as process,
+    ):
+        trial.new_bot()  # raises an error if the bot cannot be loaded
         # Submitted first because the process takes a second or two to start.
         future = _submitted(process, trial)
         checks: dict[str, Callable[[Trial], Finding]] = {
@@ -140,12 +160,23 @@ def check_bot(
             BATCH_SIZE: check_batch_size,
             MEMORY: check_memory,
             INPUTS: check_inputs,
+            PRIVATE: check_private,
+            OUTSIDE: check_outside,
+            PRINTS: check_prints,
+            NAMES: check_names,
             PROCESS: lambda trial: check_process(trial, future),
             SPEED: check_speed,
         }
         wrong: set[str] = set()
+        too_slow = ""
         for point, check in checks.items():
-            finding = _finding(point, check, trial, wrong)
+            if too_slow:  # as it would be at every other point
+                yield Finding(point, False, f'not tested, see "{too_slow}"')
+                continue
+            try:
+                finding = _finding(point, check, trial, wrong)
+            except TimeLimitError as error:
+                finding, too_slow = Finding(point, False, str(error)), point
             if not finding.ok:
                 wrong.add(point)
             yield finding
@@ -159,6 +190,8 @@ def _finding(
         return Finding(point, False, f'not tested, see "{REPEATABLE}"')
     try:
         return check(trial)
+    except TimeLimitError:
+        raise
     except StrategyError as error:
         message = f'not tested, see "{LEGAL}"' if LEGAL in wrong else f"a game stops: {error}"
         return Finding(point, False, message)
@@ -174,6 +207,8 @@ def check_legal(trial: Trial) -> Finding:
     for seating in seatings:
         try:
             play_games(trial.match(seating, trial.new_bot()), 0, trial.effort.legal_games)
+        except TimeLimitError:
+            raise
         except StrategyError as error:
             mistakes.append((seating, error))
     if mistakes:
@@ -197,7 +232,7 @@ def check_repeatable(trial: Trial) -> Finding:
 
 def check_batch_size(trial: Trial) -> Finding:
     """A game is the same in small batches, in large batches and alone."""
-    right = f"the same games in batches of {SMALL_BATCH} and {LARGE_BATCH:,}, and alone"
+    right = f"the same answers about 1, {SMALL_BATCH} and {BATCH:,} games at once"
     wrong = (
         "a game depends on other games of the batch; "
         "an answer may depend only on its own game's row of the turn"
@@ -211,6 +246,11 @@ def check_batch_size(trial: Trial) -> Finding:
         for game in range(0, games, max(1, games // single_games)):
             if first_difference(_only(together, game), play_games(match, game, 1)) is not None:
                 return Finding(BATCH_SIZE, False, _with_replay(wrong, match, game))
+        repeater = Repeater(trial.new_bot())
+        play_games(trial.match(seating, repeater), 0, games)
+        for method, game in repeater.differences:
+            what = f"{method}() answers otherwise when asked about {BATCH:,} games at once"
+            return Finding(BATCH_SIZE, False, _with_replay(f"{what}; {wrong}", match, game))
     return finding
 
 
@@ -240,6 +280,38 @@ def check_inputs(trial: Trial) -> Finding:
             what, game = detector.changes[0]
             return Finding(INPUTS, False, _with_replay(f"{what}, which is read-only", match, game))
     return Finding(INPUTS, True, "the bot changes nothing that it is shown")
+
+
+def check_private(trial: Trial) -> Finding:
+    """The bot uses nothing of a turn whose name begins with an underscore, such as the coming dice."""
+    for what, place in trial.seen.private:
+        message = f"the bot uses {what} ({place}), which is not part of what a strategy may see"
+        return Finding(PRIVATE, False, message)
+    return Finding(PRIVATE, True, "the bot uses only what a strategy may see")
+
+
+def check_outside(trial: Trial) -> Finding:
+    """The bot asks neither the clock nor the environment, the process or a random generator."""
+    for what, place in trial.seen.outside:
+        message = f"the bot uses {what} ({place}); an answer may depend only on the turn"
+        return Finding(OUTSIDE, False, message)
+    return Finding(OUTSIDE, True, "the bot asks no clock, environment or random generator")
+
+
+def check_prints(trial: Trial) -> Finding:
+    """The bot prints nothing."""
+    for what in trial.seen.prints:
+        message = f"{what} prints; a run would print that many times, on standard error"
+        return Finding(PRINTS, False, message)
+    return Finding(PRINTS, True, "the bot prints nothing")
+
+
+def check_names(trial: Trial) -> Finding:
+    """No method is misspelt: the engine would use the default instead."""
+    for name, meant in trial.seen.misspelt():
+        return Finding(NAMES, False, f'{name}() is never called; did you mean "{meant}"?')
+    own = ", ".join(own_methods(trial.seen.bot))
+    return Finding(NAMES, True, f"the bot decides {own}")
 
 
 def check_process(trial: Trial, future: Future[list[Tally]] | Exception) -> Finding:
@@ -314,77 +386,29 @@ def _rules(preset: str, effort: Effort) -> RuleSet:
 
 def another_process() -> ProcessPoolExecutor:
     """A new process that shares no modules with this one; Ctrl-C ends it without output."""
-    quiet = (signal.SIGINT, signal.SIG_DFL)
-    return ProcessPoolExecutor(1, get_context("spawn"), initializer=signal.signal, initargs=quiet)
+    return ProcessPoolExecutor(1, get_context("spawn"), initializer=_begin_elsewhere)
+
+
+def _begin_elsewhere() -> None:
+    """Another process, in another environment: its results may not differ."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.environ.update(dict.fromkeys(("USER", "LOGNAME", "HOSTNAME", "LANG", "TZ"), "elsewhere"))
+
+
+def _results_elsewhere(trial: Trial) -> list[Tally]:
+    """The results in another process; backwards, to reveal state that a module keeps from the first rules it meets."""
+    with answer_seconds(trial.effort.answer_seconds), muted():
+        return results(trial, backwards=True)
 
 
 def _submitted(process: Executor, trial: Trial) -> Future[list[Tally]] | Exception:
-    """The future results from another process, or the exception that pickling the bot raised.
-
-    Played backwards, to reveal state that a bot's module keeps from the first rules it meets.
-    """
+    """The future results from another process, or the exception that pickling the bot raised."""
     copied = trial.for_worker()
     try:
         pickle.dumps(copied)
     except Exception as error:  # pickling runs code of the bot, which may raise anything
         return error
-    return process.submit(results, copied, backwards=True)
-
-
-class ChangeDetector(Strategy):
-    """Answers like another bot, records what that bot changes, and undoes the changes."""
-
-    bot: Strategy
-    changes: list[tuple[str, int]] = field(default_factory=list)
-    """What was changed, and the number of a game in which it happened."""
-
-    def pick(self, turn: Turn) -> NDArray[Any]:
-        return self._answer("pick", turn)
-
-    def stop(self, turn: Turn) -> BoolArray:
-        return self._answer("stop", turn)
-
-    def claim(self, turn: Turn) -> NDArray[Any]:
-        return self._answer("claim", turn)
-
-    def reroll(self, turn: Turn) -> BoolArray:
-        return self._answer("reroll", turn)
-
-    def use_golden_die(self, turn: Turn) -> BoolArray:
-        return self._answer("use_golden_die", turn)
-
-    def keep_new_specialist(self, turn: Turn) -> BoolArray:
-        return self._answer("keep_new_specialist", turn)
-
-    def rob(self, turn: Turn) -> NDArray[Any]:
-        return self._answer("rob", turn)
-
-    def _answer(self, method: str, turn: Turn) -> NDArray[Any]:
-        # As bytes: records have padding between their fields, which copies of records omit.
-        engine = {
-            "books": turn._books.view(np.uint8),
-            "table": turn._table.view(np.uint8),
-            "hands": turn._hands.view(np.uint8),
-        }
-        before = {name: content.copy() for name, content in engine.items()}
-        answers: NDArray[Any] = getattr(self.bot, method)(turn)
-        changed = [f"turn.{name}" for name in _altered_views(turn)]
-        for name, content in engine.items():
-            if not np.array_equal(content, before[name]):
-                content[:] = before[name]
-                changed.append(f"the engine's {name}")
-        game = int(turn._table["game"][turn._rows[0]])
-        self.changes += [(f"{method}() changes {name}", game) for name in changed]
-        return answers
-
-
-def _altered_views(turn: Turn) -> list[str]:
-    """The attributes of a turn that no longer match the table."""
-    shown = [name for name in vars(turn) if isinstance(vars(Turn).get(name), cached_property)]
-    fresh = copy(turn)
-    for name in shown:
-        del vars(fresh)[name]
-    return [name for name in shown if not np.array_equal(getattr(turn, name), getattr(fresh, name))]
+    return process.submit(_results_elsewhere, copied)
 
 
 # --------------------------------------------------------------------------------------- comparison

@@ -43,6 +43,8 @@ class Match:
     strategies: tuple[Strategy, ...]
     seed: int
     rotations: tuple[Orders, ...] = ()
+    audited: bool = False
+    """Whether some questions are asked twice, about other games, to find answers that depend on that."""
 
     @property
     def books(self) -> Books:

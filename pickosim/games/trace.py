@@ -14,6 +14,7 @@ from pickosim.engine.rulebook import APPLE, NOTHING, SEATS
 from pickosim.engine.table import is_seat
 from pickosim.engine.tally import Tally
 from pickosim.errors import StrategyError
+from pickosim.games.ask import explanation
 from pickosim.games.batch import Batch
 from pickosim.games.match import Match, check_numbers
 from pickosim.rules import SPECIALISTS, WORM
@@ -52,9 +53,8 @@ def traced_game(
     reasons: dict[int, Event] = {}
 
     def on_answer(turn: Turn) -> None:
-        options = match.strategies[turn.seat].explain(turn)
+        options = explanation(match, turn)
         if options:
-            options.sort(key=lambda option: -option[1])
             about = {"event": "why", "turn": int(turn.number[0]), "seat": turn.seat}
             reasons[log.length(batch.log)] = about | {"question": turn.question, "options": options}
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -246,6 +246,8 @@ class _Player:
         if self.folder is not None and self.study.saves_games:
             self.games = self.folder.make_games()
         number = 0
+        if self.workers.prepare is not None:
+            self.workers.prepare()
         with ExitStack() as stack:
             pool: Pool | None = None
             while tasks := self.study.stage(number, self.sums):
@@ -256,7 +258,8 @@ class _Player:
                 if left:
                     pool = pool or stack.enter_context(self._warm_pool(left))
                     directory = Path.cwd() if self.workers.are_local else None
-                    for task, sums, digest in _play_all(pool, left, self.games, directory):
+                    prepare = self.workers.prepare
+                    for task, sums, digest in _play_all(pool, left, self.games, directory, prepare):
                         self._add(task, sums, digest)
                 number += 1
         return self.sums
@@ -314,18 +317,27 @@ def _task_digest(task: Task) -> str:
 
 
 def _play_all(
-    pool: Pool, tasks: Sequence[Task], games: Path | None, directory: Path | None
+    pool: Pool,
+    tasks: Sequence[Task],
+    games: Path | None,
+    directory: Path | None,
+    prepare: Callable[[], None] | None,
 ) -> Iterator[tuple[Task, Sums, str]]:
     by_name = {task.name: task for task in tasks}
-    for name, (sums, digest) in pool(delayed(_play)(task, games, directory) for task in tasks):
+    play = delayed(_play)
+    for name, (sums, digest) in pool(play(task, games, directory, prepare) for task in tasks):
         yield by_name[name], sums, digest
 
 
-def _play(task: Task, games: Path | None, directory: Path | None) -> tuple[str, tuple[Sums, str]]:
+def _play(
+    task: Task, games: Path | None, directory: Path | None, prepare: Callable[[], None] | None
+) -> tuple[str, tuple[Sums, str]]:
     """Play a task in a worker; one of this machine may have been started in another directory."""
     allow_growth()
     if directory is not None:
         os.chdir(directory)
+    if prepare is not None:
+        prepare()
     return task.name, task.play(games)
 
 

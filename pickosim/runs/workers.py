@@ -42,6 +42,8 @@ class Workers:
 
     number: int = 1
     scheduler: str | None = None
+    prepare: Callable[[], None] | None = None
+    """Called before a task is played, in the process that plays it."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.number, int) or self.number < 1:

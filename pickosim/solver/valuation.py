@@ -23,6 +23,7 @@ from pickosim.engine.results import FAIL
 from pickosim.engine.rulebook import WEASEL, Books, Rulebook
 from pickosim.engine.table import Game, Table, stealable
 from pickosim.engine.turn import CAN_POINTS
+from pickosim.errors import AnswerError
 from pickosim.rules import WORM, RuleSet
 from pickosim.solver.cache import Cache
 from pickosim.solver.graph import (
@@ -145,16 +146,22 @@ class Valuation(Strategy):
 
 def checked_values(strategy: Valuation, after: After) -> FloatArray:
     """(m,): the values of a strategy, one finite number per result."""
-    values = np.asarray(strategy.value(after), np.float64)
-    if values.shape != (len(after),):
-        raise ValueError(
-            f"value() returned shape {values.shape} for {len(after)} results; "
-            f"return an array of shape ({len(after)},)"
+    raw = strategy.value(after)
+    try:
+        answers = np.asarray(raw)
+    except Exception as error:
+        raise AnswerError(f"returned a value that is not an array: {error}") from error
+    if answers.shape != (len(after),):
+        shape = f"shape {answers.shape}" if answers.shape else repr(raw)
+        raise AnswerError(
+            f"returned {shape} for {len(after)} results; return an array of shape ({len(after)},)"
         )
-    if not np.isfinite(values).all():
-        raise ValueError(
-            f"value() returned {values[~np.isfinite(values)][0]}; return finite numbers"
-        )
+    if answers.dtype.kind not in "biuf":
+        raise AnswerError(f"returned {answers.dtype}; return numbers")
+    values = answers.astype(np.float64, copy=False)
+    wrong = ~np.isfinite(values)
+    if wrong.any():
+        raise AnswerError(f"returned {answers[wrong][0]}; return finite numbers")
     return values
 
 

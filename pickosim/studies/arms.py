@@ -7,7 +7,7 @@ some blocks into sums of whole numbers; a *chunk* is a job for a range of blocks
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
 from time import process_time
@@ -51,7 +51,8 @@ class Arm:
 
     def match(self, seed: int) -> Match:
         """The match that its games belong to."""
-        return make_match(self.bots, self.rules, seed, self.rotations)
+        match = make_match(self.bots, self.rules, seed, self.rotations)
+        return replace(match, audited=True)
 
 
 def play_arm(arm: Arm, seed: int, first: int, blocks: int, *, follow_lead: bool = False) -> Tally:

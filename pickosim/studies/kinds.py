@@ -9,6 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from pickosim.bots.guard import set_answer_seconds
 from pickosim.errors import PickosimError
 from pickosim.studies.balance_options import BalanceOptions
 from pickosim.studies.compare_options import CompareOptions
@@ -22,6 +23,7 @@ OPTIONS = {options.kind: options for options in _KINDS}
 
 def plan(options: StudyOptions) -> Any:
     """The study that options ask for; whatever cannot be played is refused."""
+    set_answer_seconds(options.answer_seconds)  # bots may be timed for the plan
     return _module(options.kind).plan(options)
 
 

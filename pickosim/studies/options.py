@@ -20,6 +20,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked_dataclass
 
 from pickosim.amounts import parse_share
+from pickosim.bots.guard import ANSWER_SECONDS, check_seconds
 from pickosim.errors import PickosimError, suggest
 from pickosim.rule_files import load_rules
 from pickosim.rules import RuleSet
@@ -135,6 +136,15 @@ class RunOptions:
         str | None,
         Option("Address of a Dask scheduler.", "tcp://10.0.0.1:8786", metavar="ADDRESS"),
     ] = None
+    answer_seconds: Annotated[
+        float,
+        Option(
+            "Time that a bot may take for an answer, about thousands of games at once.",
+            60,
+            metavar="SECONDS",
+            check=check_seconds,
+        ),
+    ] = ANSWER_SECONDS
     out: Annotated[
         str | Path | None,
         Option(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, ParamSpec, Self
 
@@ -12,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from pickosim.bots.entrants import check_bot_sources, expand, split_bot_list
+from pickosim.bots.guard import set_answer_seconds
 from pickosim.columns import Frame
 from pickosim.errors import PickosimError, RulesError
 from pickosim.rule_files import differences, load_rules
@@ -162,7 +164,8 @@ def about_unfinished(unfinished: int) -> Iterator[str]:
 
 def crew_of(options: RunOptions) -> Workers:
     """The workers that options name."""
-    return Workers(options.workers, options.scheduler)
+    prepare = partial(set_answer_seconds, options.answer_seconds)
+    return Workers(options.workers, options.scheduler, prepare)
 
 
 def play_study(
@@ -195,6 +198,7 @@ def study_function(
 
     def play(*args: P.args, **kwargs: P.kwargs) -> Results:
         given: StudyOptions = make_options(options, *args, **kwargs)
+        set_answer_seconds(given.answer_seconds)
         return play_study(plan(given), given)
 
     play.__name__ = play.__qualname__ = kind.kind

@@ -29,7 +29,7 @@ from pickosim.engine.rulebook import NOTHING, SEATS, WEASEL
 from pickosim.engine.table import Table, deal, first_fault
 from pickosim.engine.turn import CAN_POINTS, Hands, begin, take_golden_die
 from pickosim.errors import PickosimError
-from pickosim.games.ask import ask
+from pickosim.games.ask import ask, ask_values
 from pickosim.games.batch import Batch
 from pickosim.games.match import Match, make_match
 from pickosim.games.trace import FAIL_REASONS, face_name
@@ -50,7 +50,7 @@ from pickosim.solver.graph import (
 )
 from pickosim.solver.law import Situations, law, situations
 from pickosim.solver.solve import TOLERANCE, Optimal, payoff_rows, solve
-from pickosim.solver.valuation import Valuation, Values, payoffs, problem_of, values_of
+from pickosim.solver.valuation import Valuation, Values, payoffs, problem_of
 from pickosim.turn_odds.question import (
     Advice,
     Answer,
@@ -313,9 +313,8 @@ class _Play:
 
 def _solve(position: _Position) -> _Play:
     """Solve a turn by the bot's valuation."""
-    turn, bot = position.turn("pick"), position.match.strategies[SEAT]
-    assert isinstance(bot, Valuation)
-    values = values_of(bot, turn)
+    turn = position.turn("pick")
+    values = ask_values(position.match, turn)
     golden, weasel = bool(turn.golden_left[0]), bool(turn.holds[0, 0] == WEASEL)
     problem = problem_of(turn.rules, golden, weasel)
     plan = graph(problem)
