@@ -45,35 +45,35 @@ def play_on_engine(situation: Situation, script: Script) -> Happened:
 
 
 class Scripted(Strategy):
-    """Decides what its script says, for one game at a time."""
+    """Decides what its script says of the one game, which it may be asked about twice over."""
 
     script: Any = None
 
     def pick(self, turn: Turn) -> Any:
         legal = [NAMES[face] for face in np.flatnonzero(turn.legal[0]).tolist()]
         face = self.script.ask("pick", legal)
-        return [NUMBERS.get(face, face)]
+        return [NUMBERS.get(face, face)] * len(turn)
 
     def stop(self, turn: Turn) -> Any:
-        return [self.script.ask("stop")]
+        return [self.script.ask("stop")] * len(turn)
 
     def claim(self, turn: Turn) -> Any:
-        return [self.script.ask("claim", turn.tiles[turn.claims[0]].tolist())]
+        return [self.script.ask("claim", turn.tiles[turn.claims[0]].tolist())] * len(turn)
 
     def reroll(self, turn: Turn) -> Any:
-        return [self.script.ask("reroll")]
+        return [self.script.ask("reroll")] * len(turn)
 
     def use_golden_die(self, turn: Turn) -> Any:
-        return [self.script.ask("use_golden_die")]
+        return [self.script.ask("use_golden_die")] * len(turn)
 
     def keep_new_specialist(self, turn: Turn) -> Any:
         pair = {"old": SPECIALISTS[turn.holds[0, 0]], "new": SPECIALISTS[turn.new_specialist[0]]}
-        return [self.script.ask("keep_new_specialist", pair)]
+        return [self.script.ask("keep_new_specialist", pair)] * len(turn)
 
     def rob(self, turn: Turn) -> Any:
         rivals = np.flatnonzero(turn.robbable[0])
         offer = sorted(((rivals + turn.seat) % turn.players).tolist())
-        return [(self.script.ask("rob", offer) - turn.seat) % turn.players]
+        return [(self.script.ask("rob", offer) - turn.seat) % turn.players] * len(turn)
 
 
 class ScriptedBatch(Batch):

@@ -448,7 +448,7 @@ def test_a_sequential_test_of_more_than_two_bots_is_about_the_first():
     share = result.standings.row(by_predicate=pl.col("bot") == "eager", named=True)["win_share"]
     assert (test["verdict"], share > 0.4) == ("H1", True)
     assert (
-        "`eager` wins 38.33 % against `random` and `cautious` rather than 33.33 %"
+        "`eager` wins 38.33 % against `cautious` and `random` rather than 33.33 %"
         in result.remarks[0]
     )
     worst = tournament(bots[::-1], games="100k", sprt="0,5%", players=3, focus="random", seed=1)
