@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 LOWEST := .venv-lowest
 
-.PHONY: tournament test test-long test-wheel test-lowest lint format docs coverage bench clean
+.PHONY: tournament test test-long test-wheel test-lowest lint format docs coverage ladder bench clean
 
 tournament: $(READY)
 	$(BIN)/pickosim tournament --games 4000
@@ -48,6 +48,10 @@ docs: $(READY)
 # How often intervals cover the truth: measures the table of docs/statistics.md (three minutes).
 coverage: $(READY)
 	$(BIN)/python tests/interval_coverage.py docs/statistics.md
+
+# The fixed ratings of the built-in bots, with which `pickosim rank` compares (a few minutes).
+ladder: $(READY)
+	$(BIN)/python -m pickosim.studies.ladder
 
 bench: $(READY)
 	$(BIN)/pickosim bench

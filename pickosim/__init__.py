@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pickosim.studies.balance import balance
     from pickosim.studies.compare import compare
     from pickosim.studies.experiments import experiment
+    from pickosim.studies.rank import rank
     from pickosim.studies.stored import load_results
     from pickosim.studies.tournament import tournament
     from pickosim.turn_odds.answer import odds
@@ -66,6 +67,7 @@ _HOMES = {
     "odds": "turn_odds.answer",
     "play": "api",
     "presets": "rule_files",
+    "rank": "studies.rank",
     "report": "api",
     "resume": "api",
     "show_rules": "api",
@@ -103,6 +105,7 @@ __all__ = [
     "odds",
     "play",
     "presets",
+    "rank",
     "report",
     "resume",
     "show_rules",

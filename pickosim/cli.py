@@ -228,8 +228,9 @@ def _parameter(option: Declared) -> inspect.Parameter:
     if option.is_flag:
         kind = Annotated[bool, typer.Option(option.flag, help=about.help)]
     elif about.positional:
+        words: Any = str if option.type is str else list[str]
         kind = Annotated[
-            list[str] if option.is_required else list[str] | None,
+            words if option.is_required else words | None,
             typer.Argument(metavar=metavar, help=about.help, show_default=False),
         ]
     else:

@@ -35,8 +35,8 @@ LAYERS = {
     "turn_odds": "question answer",
     "stats": "moments estimates quantiles multiple_testing ratings sprt",
     "runs": "sums progress provenance manifest folder results workers run",
-    "studies": "schedule seating measures variants options tournament_options compare_options balance_options kinds study arms "
-    "holders sentences tournament_sums tournament_results tournament compare_sums compare_results compare_findings "
+    "studies": "schedule seating measures variants options tournament_options rank_options compare_options balance_options kinds study arms "
+    "holders sentences tournament_sums tournament_results tournament ladder rank compare_sums compare_results compare_findings "
     "compare balance_sums balance_search balance_results balance_findings balance experiments stored warm",
     " ": "baseline bench",
     "reports": "layout intervals cells story rules_text bot_text odds_text bench_text tournament_text compare_text balance_text "

@@ -22,7 +22,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 from pickosim.stats.moments import CONFIDENCE, HALF_GAME, NO_RATE, Estimate, Rate
 
 MEAN = 1500.0
-"""The mean rating of a field."""
+"""The rating of the anchor, or the mean rating of a field without it."""
 
 SCALE = 400 / log(10)
 """Points a natural logarithm of strength: 400 points are odds of 10 to 1 (Elo 1978)."""
@@ -48,8 +48,8 @@ class Ratings:
     """The ratings of a tournament, and what has to be said about them.
 
     One row per bot: `name`, `rating`, `rating_error` (half the width of its interval, against the
-    mean of its field; null if it is unknown) and `field`, from 1: bots of different fields never
-    met, not even by way of others, and their ratings do not compare.
+    anchor, or the mean of its field; null if it is unknown) and `field`, from 1: bots of different fields
+    never met, not even by way of others, and their ratings do not compare.
     """
 
     ratings: pl.DataFrame
@@ -74,8 +74,11 @@ def rate(
     matchups: Sequence[Counted],
     confidence: float = CONFIDENCE,
     game: float = 1.0,
+    anchor: str | None = None,
 ) -> Ratings:
     """Rate bots by the finishing orders in their matchups.
+
+    The `anchor` is rated 1500 if it has a finite rating; in fields without it, the mean is 1500.
 
     A finite best rating exists only for bots each of which is placed ahead of each other, if only by
     way of others (Ford 1957; Hunter 2004, "MM algorithms for generalized Bradley-Terry models"). Of a
@@ -97,6 +100,9 @@ def rate(
         log_strengths, core_squares = _rate_core(
             len(parts.core), [_among(matchup, parts.core) for matchup in matchups], confidence, game
         )
+        if anchor in bots and bots.index(anchor) in parts.core:
+            fixed = int(np.searchsorted(parts.core, bots.index(anchor)))
+            log_strengths, core_squares = _relative_to(fixed, log_strengths, core_squares)
         ratings[parts.core] = MEAN + SCALE * log_strengths
         ratings[parts.above], ratings[parts.below] = inf, -inf
         if core_squares is not None:
@@ -122,6 +128,45 @@ def rate(
         tuple(remarks),
         squares,
     )
+
+
+def _relative_to(
+    fixed: int, log_strengths: Floats, squares: Floats | None
+) -> tuple[Floats, Floats | None]:
+    """Log strengths and their squares as differences from those of one bot."""
+    if squares is not None:
+        squares = squares - squares[:, [fixed]] - squares[[fixed]] + squares[fixed, fixed]
+    return log_strengths - log_strengths[fixed], squares
+
+
+def rating_among(
+    ratings: Sequence[float], matchups: Sequence[Counted], game: float = 1.0
+) -> tuple[float, float | None]:
+    """The rating of the first bot of a field in which the ratings of all others are known, and its error.
+
+    `ratings` are by number; the first one is not read. The likelihood and the errors are those of `rate`, with one
+    rating to be found. Infinite if the bot was never placed behind another, or never ahead of one.
+    """
+    ahead = _ahead(len(ratings), matchups)
+    if not (ahead[0].any() and ahead[:, 0].any()):
+        return (inf if ahead[0].any() else -inf), None
+    logs = (np.asarray(ratings, dtype=np.float64) - MEAN) / SCALE
+    logs[0], stacks = logs[1:].mean(), _stacked(matchups)
+    while True:
+        flow, weight = _pair_sums(logs, stacks)
+        curvature = float(weight[0].sum())
+        step = float((flow[0] - flow[:, 0]).sum()) / curvature
+        if abs(step) <= TOLERANCE:
+            break
+        logs[0] += step * (np.log1p(abs(step)) / abs(step))
+    scores, groups = _group_scores(logs, matchups)
+    if groups < 2:
+        return MEAN + SCALE * float(logs[0]), None
+    # The gradients of groups need not sum to zero over one bot, unlike over a field that is fitted as a whole.
+    spread = scores[0] - scores[0].mean()
+    square = groups / (groups - 1) * float(spread @ spread) + 2 * (game * HALF_GAME) ** 2
+    half = Estimate(0.0, 1.0, groups - 1).quantile(CONFIDENCE) * sqrt(square) / curvature
+    return MEAN + SCALE * float(logs[0]), SCALE * half
 
 
 # ------------------------------------------------------------------------------------ who compares
@@ -349,15 +394,7 @@ def _squares(
     As with shares (see `share_estimate`), groups that are all the same do not prove that there is no
     spread: every bot has two more blocks, each half a game off, against all others together.
     """
-    scores = np.zeros((len(log_strengths), len(matchups[0][1])))
-    played = np.zeros(len(matchups[0][1]), dtype=bool)
-    for seats, choices in matchups:
-        numbers = np.asarray(seats, dtype=np.intp)
-        (chances,) = _chances(log_strengths, numbers[None])
-        flow = choices.transpose(0, 2, 1).astype(np.float64) @ chances
-        scores[numbers] += (flow - flow.transpose(0, 2, 1)).sum(axis=2).T
-        played |= choices.any(axis=(1, 2))
-    groups = int(played.sum())
+    scores, groups = _group_scores(log_strengths, matchups)
     if groups < 2:
         return None
     _, weight = _pair_sums(log_strengths, _stacked(matchups))
@@ -366,6 +403,19 @@ def _squares(
     seen = sqrt(groups / (groups - 1)) * scores
     steps = _newton_step(np.concatenate([seen, more], axis=1), weight)
     return np.asarray(Estimate(0.0, 1.0, groups - 1).quantile(confidence) ** 2 * (steps @ steps.T))
+
+
+def _group_scores(log_strengths: Floats, matchups: Sequence[Counted]) -> tuple[Floats, int]:
+    """(bots, G): the gradient of each group of blocks; and how many groups have played."""
+    scores = np.zeros((len(log_strengths), len(matchups[0][1])))
+    played = np.zeros(len(matchups[0][1]), dtype=bool)
+    for seats, choices in matchups:
+        numbers = np.asarray(seats, dtype=np.intp)
+        (chances,) = _chances(log_strengths, numbers[None])
+        flow = choices.transpose(0, 2, 1).astype(np.float64) @ chances
+        scores[numbers] += (flow - flow.transpose(0, 2, 1)).sum(axis=2).T
+        played |= choices.any(axis=(1, 2))
+    return scores, int(played.sum())
 
 
 def _sets(players: int) -> NDArray[np.bool_]:

@@ -14,9 +14,15 @@ from pickosim.errors import PickosimError
 from pickosim.studies.balance_options import BalanceOptions
 from pickosim.studies.compare_options import CompareOptions
 from pickosim.studies.options import StudyOptions
+from pickosim.studies.rank_options import RankOptions
 from pickosim.studies.tournament_options import TournamentOptions
 
-_KINDS: tuple[type[StudyOptions], ...] = (TournamentOptions, CompareOptions, BalanceOptions)
+_KINDS: tuple[type[StudyOptions], ...] = (
+    TournamentOptions,
+    RankOptions,
+    CompareOptions,
+    BalanceOptions,
+)
 
 OPTIONS = {options.kind: options for options in _KINDS}
 

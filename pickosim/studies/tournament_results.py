@@ -83,6 +83,9 @@ MAIN_FRAME = "standings"
 Points = tuple[float, ...]
 """What each place is given, the first place first."""
 
+ANCHOR = "eager"
+"""The bot that is rated 1500 wherever it plays, so that ratings of different fields compare."""
+
 Entry = tuple[Sums, int]
 """A bot in a matchup: the matchup's sums, and its number there."""
 
@@ -173,7 +176,7 @@ def ratings_of(bots: Sequence[str], matchups: Sequence[Matchup], sums: Sequence[
         (tuple(number[bot] for bot in matchup), part["choices"])
         for matchup, part in zip(matchups, sums, strict=True)
     ]
-    return rate(bots, counted, game=PARTS)
+    return rate(bots, counted, game=PARTS, anchor=ANCHOR)
 
 
 def _wins(part: Sums, bot: int) -> Moments:
@@ -464,7 +467,9 @@ def _points_text(row: Row) -> str:
 
 
 def about_ratings(rated: Ratings) -> Iterator[str]:
-    """By how much the best of several ratings leads; of two bots, the share of one says it better."""
+    """What the ratings are relative to, and by how much the best of several leads; of two bots, shares say it better."""
+    if len(rated.ratings) > 2:
+        yield _scale_of(rated.ratings)
     known = rated.ratings.with_row_index("number").filter(
         pl.col("rating").is_finite(), pl.col("rating_error").is_not_null()
     )
@@ -477,4 +482,16 @@ def about_ratings(rated: Ratings) -> Iterator[str]:
     yield (
         f"The best rating, that of {quoted(best['name'])}, is {apart:.0f} ± {(high - low) / 2:.0f} points above "
         f"the next, that of {quoted(rivals[0]['name'])}: {'beyond' if low > 0 else 'within'} chance."
+    )
+
+
+def _scale_of(ratings: pl.DataFrame) -> str:
+    """What a rating of 1500 means."""
+    field = f"this field of {len(ratings)} bots"
+    anchor = ratings.filter(pl.col("name") == ANCHOR, pl.col("rating").is_finite())
+    if len(anchor) and ratings["field"].n_unique() == 1:
+        return f"Ratings are relative to {quoted(ANCHOR)}, which is 1500, among {field}."
+    return (
+        f"Ratings are relative to the mean of {field}, which is 1500; only with {quoted(ANCHOR)} among the bots do "
+        "they compare with those of other fields."
     )

@@ -1,0 +1,68 @@
+"""The options of a ranking."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from pydantic.dataclasses import dataclass
+
+from pickosim.amounts import parse_count
+from pickosim.studies.options import (
+    CHECKED,
+    Option,
+    Rules,
+    Seed,
+    StudyOptions,
+    check_bots,
+    check_rules,
+)
+from pickosim.studies.schedule import player_counts
+
+
+def check_bot(bot: str) -> None:
+    """Refuse a bot that cannot be found or made."""
+    check_bots([bot])
+
+
+@dataclass(frozen=True, config=CHECKED)
+class RankOptions(StudyOptions):
+    """Rank a bot among the built-in ones.
+
+    It plays against all of them, and gets a rating on the scale on which theirs are fixed (`eager` is 1500).
+    Tables: ladder, rivals.
+    """
+
+    kind: ClassVar[str] = "rank"
+
+    bot: Annotated[
+        str,
+        Option(
+            "The bot, e.g. my_bot.py or threshold:target=24.",
+            "my_bot.py",
+            metavar="BOT",
+            positional=True,
+            check=check_bot,
+        ),
+    ]
+    rules: Annotated[
+        Rules,
+        Option(
+            "A preset (see `pickosim rules`) or a TOML file.",
+            "classic",
+            metavar="RULES",
+            check=check_rules,
+        ),
+    ] = "classic"
+    players: Annotated[
+        int, Option("Players per game.", 4, metavar="NUMBER", check=player_counts)
+    ] = 2
+    games: Annotated[
+        int | str,
+        Option(
+            "Games in all, e.g. 20k; more make the rating more certain.",
+            "50k",
+            metavar="NUMBER",
+            check=parse_count,
+        ),
+    ] = "20k"
+    seed: Seed = 0
