@@ -506,7 +506,7 @@ def new(
     print(f"{file} is a bot that runs as it is. Now:")
     print(f"  pickosim watch {name} eager")
     print(f"  pickosim check {name}")
-    print(f"  pickosim tournament {name} eager random")
+    print(f"  pickosim rank {name}")
 
 
 @app.command()
