@@ -15,14 +15,14 @@ from pickosim.columns import Frame, frames_by_name
 from pickosim.engine.tally import PARTS
 from pickosim.runs.sums import Sums
 from pickosim.stats.ratings import Counted, rating_among
-from pickosim.studies.arms import Chunk, chunk_size, chunks_of
+from pickosim.studies.arms import Chunk, chunk_size
 from pickosim.studies.ladder import ladder
 from pickosim.studies.rank_options import RankOptions
 from pickosim.studies.schedule import MAX_MATCHUPS, Matchup, blocks_for, round_robin
 from pickosim.studies.sentences import quoted
 from pickosim.studies.study import Frames, StudyBase, about_unfinished, study_function
 from pickosim.studies.tournament_results import ANCHOR, ratings_of, tournament_frames
-from pickosim.studies.tournament_sums import MatchupJob
+from pickosim.studies.tournament_sums import matchup_chunks
 from pickosim.studies.variants import GivenRules, StoredRules, read_rules
 
 FRAMES = frames_by_name(
@@ -108,20 +108,10 @@ class Rank(StudyBase):
 
     def stage(self, number: int, sums: Sequence[Sums]) -> list[Chunk]:
         """All matchups at once."""
-        if number:
-            return []
-        by_name = {entrant.name: entrant for entrant in self.entrants}
-        return [
-            chunk
-            for part, matchup in enumerate(self.matchups)
-            for chunk in chunks_of(
-                part,
-                MatchupJob(matchup, tuple(by_name[bot] for bot in matchup), self.rules),
-                self.seed,
-                range(self.blocks),
-                self.chunk,
-            )
-        ]
+        blocks = range(0 if number else self.blocks)
+        return matchup_chunks(
+            self.matchups, self.entrants, self.rules, self.seed, blocks, self.chunk
+        )
 
     # ------------------------------------------------------------------------------------------ results
 

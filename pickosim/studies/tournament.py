@@ -20,7 +20,7 @@ from pickosim.runs.sums import Sums
 from pickosim.stats.moments import Moments, share_interval, stratified_mean
 from pickosim.stats.sprt import Sprt
 from pickosim.stats.sprt import parse as parse_sprt
-from pickosim.studies.arms import Chunk, chunk_size, chunks_of
+from pickosim.studies.arms import Chunk, chunk_size
 from pickosim.studies.schedule import (
     FIRST_TEST,
     TEST_GROWTH,
@@ -53,7 +53,7 @@ from pickosim.studies.tournament_results import (
     tournament_frames,
     win_moments,
 )
-from pickosim.studies.tournament_sums import MatchupJob
+from pickosim.studies.tournament_sums import matchup_chunks
 from pickosim.studies.variants import GivenRules, StoredRules, read_rules
 
 
@@ -202,18 +202,9 @@ class Tournament(StudyBase):
         if number >= len(self.looks) or (number and self._is_decided(sums)):
             return []
         blocks = range(self.looks[number - 1] if number else 0, self.looks[number])
-        by_name = {entrant.name: entrant for entrant in self.entrants}
-        return [
-            chunk
-            for part, matchup in enumerate(self.matchups)
-            for chunk in chunks_of(
-                part,
-                MatchupJob(matchup, tuple(by_name[bot] for bot in matchup), self.rules),
-                self.seed,
-                blocks,
-                self.chunk,
-            )
-        ]
+        return matchup_chunks(
+            self.matchups, self.entrants, self.rules, self.seed, blocks, self.chunk
+        )
 
     def _is_decided(self, sums: Sequence[Sums]) -> bool:
         if self.sprt is not None:

@@ -21,7 +21,7 @@ from pickosim.engine.tally import PARTS, Tally, win
 from pickosim.games.frames import saved_games
 from pickosim.rules import RuleSet
 from pickosim.runs.sums import Sums
-from pickosim.studies.arms import Arm, play_arm
+from pickosim.studies.arms import Arm, Chunk, chunks_of, play_arm
 from pickosim.studies.holders import holder_sums
 from pickosim.studies.schedule import Matchup, rotations
 from pickosim.studies.seating import Bots, bots_by_seat, by_bot
@@ -101,6 +101,29 @@ class MatchupJob:
         """One row per game and seat."""
         bots = bots_by_seat(self.matchup, first, len(tallies[0].turns))
         return saved_games(self.matchup, bots, tallies, part, seed, first)
+
+
+def matchup_chunks(
+    matchups: Sequence[Matchup],
+    entrants: Sequence[Entrant],
+    rules: RuleSet,
+    seed: int,
+    blocks: range,
+    size: int,
+) -> list[Chunk]:
+    """Some blocks of all matchups, in chunks of at most that size; a matchup is a part of the run."""
+    by_name = {entrant.name: entrant for entrant in entrants}
+    return [
+        chunk
+        for part, matchup in enumerate(matchups)
+        for chunk in chunks_of(
+            part,
+            MatchupJob(matchup, tuple(by_name[bot] for bot in matchup), rules),
+            seed,
+            blocks,
+            size,
+        )
+    ]
 
 
 def block_sums(tallies: Sequence[Tally], bots: Bots, first: int) -> Sums:
