@@ -100,7 +100,7 @@ def rate(
         log_strengths, core_squares = _rate_core(
             len(parts.core), [_among(matchup, parts.core) for matchup in matchups], confidence, game
         )
-        if anchor in bots and bots.index(anchor) in parts.core:
+        if anchor is not None and anchor in bots and bots.index(anchor) in parts.core:
             fixed = int(np.searchsorted(parts.core, bots.index(anchor)))
             log_strengths, core_squares = _relative_to(fixed, log_strengths, core_squares)
         ratings[parts.core] = MEAN + SCALE * log_strengths
@@ -108,7 +108,10 @@ def rate(
         if core_squares is not None:
             squares[np.ix_(parts.core, parts.core)] = SCALE**2 * core_squares
         remarks += _remarks(bots, parts, has_errors=core_squares is not None)
-    errors = [None if isnan(square) else sqrt(square) for square in squares.diagonal()]
+    errors = [
+        None if isnan(square) or (bot == anchor and square == 0) else sqrt(square)
+        for bot, square in zip(bots, squares.diagonal(), strict=True)
+    ]
     numbers = {int(bot): number for number, field in enumerate(fields, 1) for bot in field}
     return Ratings(
         pl.DataFrame(

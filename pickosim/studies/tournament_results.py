@@ -471,14 +471,16 @@ def about_ratings(rated: Ratings) -> Iterator[str]:
     if len(rated.ratings) > 2:
         yield _scale_of(rated.ratings)
     known = rated.ratings.with_row_index("number").filter(
-        pl.col("rating").is_finite(), pl.col("rating_error").is_not_null()
+        pl.col("rating").is_finite(),
+        pl.col("rating_error").is_not_null() | (pl.col("name") == ANCHOR),
     )
     best, *others = known.sort("rating", descending=True).to_dicts() or [{}]
     rivals = [row for row in others if row["field"] == best["field"]]
     if len(rivals) < 2:
         return
     apart, low, high = rated.difference(best["number"], rivals[0]["number"])
-    assert apart is not None and low is not None and high is not None
+    if apart is None or low is None or high is None:
+        return
     yield (
         f"The best rating, that of {quoted(best['name'])}, is {apart:.0f} ± {(high - low) / 2:.0f} points above "
         f"the next, that of {quoted(rivals[0]['name'])}: {'beyond' if low > 0 else 'within'} chance."
