@@ -55,7 +55,7 @@ def test_a_new_bot_plays_a_tournament(kind, capsys):
 def test_the_file_of_a_new_bot_lists_commands_that_run(kind, capsys, tmp_path):
     run(["new", "my_bot.py", *kind])
     printed, written = capsys.readouterr().out, (tmp_path / "my_bot.py").read_text()
-    for command in ("watch my_bot.py eager", "check my_bot.py", "tournament my_bot.py eager"):
+    for command in ("watch my_bot.py eager", "check my_bot.py", "rank my_bot.py"):
         assert f"pickosim {command}" in printed
         assert f"pickosim {command}" in written
 

@@ -332,7 +332,9 @@ class Recorder(Strategy):
 
     def draw(self, method: str, turn: Turn) -> Any:
         pair = np.stack([turn.random(), turn.random()], axis=1)
-        self.seen[method].append(pair)
+        # A single game is asked about twice over, and has the same numbers in both rows.
+        _, rows = np.unique(turn._rows, return_index=True)
+        self.seen[method].append(pair[rows])
         return pair[:, 0]
 
     def one_of(self, method: str, turn: Turn, options: Any) -> Any:
