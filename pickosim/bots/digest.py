@@ -16,7 +16,12 @@ from pickosim.bots.strategy import Strategy
 
 
 def source_digest(strategy: Strategy) -> str:
-    """A digest of all files that a strategy depends on: its sources, what they import, and its data files.
+    """A digest of all files that a strategy depends on; see `source_files`."""
+    return digest_of(source_files(strategy))
+
+
+def source_files(strategy: Strategy) -> dict[str, Path]:
+    """All files that a strategy depends on: its sources, what they import, and its data files.
 
     Pickosim's own files do not count, except the bot's (a run has a digest of those). Nor do
     installed packages, except the one that contains the bot.
@@ -31,7 +36,7 @@ def source_digest(strategy: Strategy) -> str:
             files[kind.__qualname__] = Path(path)
             files |= imported_files(Path(path), kind.__module__.rpartition(".")[0])
             files |= data_files(kind, Path(path))
-    return digest_of(files)
+    return files
 
 
 def digest_of(files: Mapping[str, Path]) -> str:
@@ -70,20 +75,25 @@ def beside(path: Path, name: str) -> Path | None:
 
 
 def imported_files(
-    path: Path, package: str = "", known: frozenset[Path] = frozenset()
+    path: Path, package: str = "", known: set[Path] | None = None
 ) -> dict[str, Path]:
-    """The files that a bot's file imports, directly or indirectly, by module name."""
+    """The files that a bot's file imports, directly or indirectly, by module name.
+
+    `known` are files that have been looked at, each of them once.
+    """
     found: dict[str, Path] = {}
-    known |= {path}
+    known = set() if known is None else known
+    known.add(path)
     for name in _imported(path.read_text(encoding="utf-8", errors="replace"), package):
         helper = None if package else beside(path, name.partition(".")[0])
         if helper is None:
             file = getattr(sys.modules.get(name), "__file__", None)
             helper = Path(file) if file is not None and file.endswith(".py") else None
-        if helper is None or helper in known or is_engine(helper) or is_installed(helper):
+        if helper is None or is_engine(helper) or is_installed(helper):
             continue
         found[name] = helper
-        found |= imported_files(helper, name.rpartition(".")[0], known)
+        if helper not in known:
+            found |= imported_files(helper, name.rpartition(".")[0], known)
     return found
 
 
@@ -107,10 +117,12 @@ def _imported(source: str, package: str) -> tuple[str, ...]:
 
 @cache
 def is_installed(path: Path) -> bool:
-    """Whether a file belongs to Python or to an installed package."""
+    """Whether a file belongs to Python or to an installed package, be it of a user, a system or another environment."""
+    parents = path.resolve().parents
+    if not {"site-packages", "dist-packages"}.isdisjoint(folder.name for folder in parents):
+        return True
     paths = sysconfig.get_paths()
-    homes = {Path(paths[name]).resolve() for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-    return not homes.isdisjoint(path.resolve().parents)
+    return any(Path(paths[name]).resolve() in parents for name in ("stdlib", "platstdlib"))
 
 
 @cache
