@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from math import comb
 from pathlib import Path
 from random import Random
@@ -24,6 +25,7 @@ from pickosim.engine.dice import POINTS
 from pickosim.games.batch import BATCH, Batch, play_games
 from pickosim.games.match import Match, make_match
 from pickosim.runs.folder import RunFolder
+from pickosim.runs.orders import Order
 from pickosim.runs.provenance import machine, versions
 from pickosim.runs.run import run
 from pickosim.runs.sums import Sums, add
@@ -31,6 +33,7 @@ from pickosim.runs.workers import Workers
 from pickosim.solver.graph import WORTH, Problem, graph
 from pickosim.solver.solve import solve
 from pickosim.solver.valuation import cache_statistics, clear_caches
+from pickosim.studies.arms import Chunk
 from pickosim.studies.schedule import lane
 from pickosim.studies.tournament import Tournament, plan
 from pickosim.studies.tournament_options import TournamentOptions
@@ -171,7 +174,7 @@ def _tournament_rows(seconds: float) -> list[Row]:
 def _chunk_costs(study: Tournament) -> Row:
     """What a chunk costs beside its games: bytes to a worker and back, and the parent's time to keep it."""
     task = study.stage(0, [])[0]
-    sums, _ = task.play(None)
+    sums, _ = task.play({}, save_games=False)
     with TemporaryDirectory() as name:
         folder = RunFolder(Path(name) / "run")
         with folder.begin({}):
@@ -179,12 +182,12 @@ def _chunk_costs(study: Tournament) -> Row:
             def keep(chunks: int) -> None:
                 total: Sums = {}
                 for chunk in range(chunks):
-                    folder.keep("", str(chunk), "", sums, "")
+                    folder.keep("", str(chunk), "", sums, b"")
                     total = add(total, sums)
 
             seconds = _best_time(lambda: keep(CHUNKS_KEPT)) / CHUNKS_KEPT
     return {
-        "chunk_sent_bytes": len(pickle.dumps(task)),
+        "chunk_sent_bytes": len(pickle.dumps(_order(study, task))),
         "chunk_returned_bytes": len(pickle.dumps(sums)),
         "chunk_kept_milliseconds": round(1000 * seconds, 2),
     }
@@ -195,14 +198,16 @@ def _tournament_time(study: Tournament, workers: int) -> float:
     crew = Workers(workers)
     with TemporaryDirectory() as folder:
         with crew.pool() as pool:
-            list(
-                pool(
-                    delayed(_play_share)(make_match(SIMPLE[:2], "classic"), 0, 64) for _ in range(8)
-                )
-            )
+            small = [replace(task, blocks=range(64)) for task in study.stage(0, [])[:8]]
+            list(pool.play(_order(study, task) for task in small))
         began = perf_counter()
         run(study, RunFolder(Path(folder) / "run"), crew)
         return perf_counter() - began
+
+
+def _order(study: Tournament, task: Chunk) -> Order:
+    sources = study.all_sources()
+    return Order(task, sources, sources.digest)
 
 
 def _play_bare(study: Tournament) -> None:

@@ -27,14 +27,14 @@ FOLDERS = sorted(path.parent for path in PACKAGE.glob("*/__init__.py"))
 STRATEGIES = sorted((ROOT / "strategies").glob("*.py"))
 
 LAYERS = {
-    "": "errors files amounts rules rule_files explanations columns",
+    "": "errors files parcels amounts rules rule_files explanations columns",
     "engine": "kernels records dice rulebook log table turn claim tally results",
     "bots": "table_view view strategy heuristics digest guard loading catalogue entrants",
     "solver": "graph law solve cache valuation",
     "games": "match ask batch frames trace observers check",
     "turn_odds": "question answer",
     "stats": "moments estimates quantiles multiple_testing ratings sprt",
-    "runs": "sums progress provenance manifest folder results workers run",
+    "runs": "sums progress provenance orders manifest folder results at_worker cluster workers run",
     "studies": "schedule seating measures variants options tournament_options rank_options compare_options balance_options kinds study arms "
     "holders sentences tournament_sums tournament_results tournament ladder rank compare_sums compare_results compare_findings "
     "compare balance_sums balance_search balance_results balance_findings balance experiments stored warm",

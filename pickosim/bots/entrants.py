@@ -1,17 +1,21 @@
-"""Entrants: the bots of a run, each with a unique name and the digest of its source."""
+"""Entrants: the bots of a run, each with a unique name and the digest of its source; their files as parcels."""
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
+from pathlib import Path
 
 from pickosim.amounts import expand_range
-from pickosim.bots.digest import source_digest
-from pickosim.bots.loading import load_bot, spec_digest
+from pickosim.bots.digest import source_digest, source_files
+from pickosim.bots.loading import is_file, load_bot, spec_digest
 from pickosim.errors import BotError, PickosimError
+from pickosim.parcels import Parcel, make_parcel
 
 MAX_ENTRANTS = 1000
 
@@ -99,3 +103,39 @@ def _compare(spec: str, then: str, now: str) -> None:
             f"The source of {spec} has changed since the run began, or its data "
             f"(digest {then or 'none'} then, {now or 'none'} now). Restore it, or start a new run."
         )
+
+
+# ------------------------------------------------------------------------------------- files of bots as parcels
+
+
+@lru_cache(maxsize=4096)
+def bot_parcels(entrants: tuple[Entrant, ...]) -> dict[str, Parcel]:
+    """The files of bots that are named by a path, by that path: the source, what it imports, and data.
+
+    Files are laid out so that the source finds them. Not in a parcel: installed packages, packages on Python's path,
+    and data files named by an absolute path. A worker has to have those.
+    """
+    found: dict[str, dict[str, Path]] = {}
+    for entrant in entrants:
+        if is_file(entrant.spec):
+            path = entrant.spec.split(":")[0]
+            found.setdefault(path, {Path(path).name: Path(path)}).update(_files_of(entrant.spec))
+    return {path: make_parcel(_within(Path(path), files)) for path, files in found.items()}
+
+
+def _files_of(spec: str) -> Iterator[tuple[str, Path]]:
+    """The files of a bot by their paths from its folder, in which all modules are put."""
+    for name, path in source_files(load_bot(spec)).items():
+        _, is_data, data = name.partition(" ")
+        if not is_data and "." not in name and path.name != "__init__.py":
+            yield path.name, path
+        elif is_data and not Path(data).is_absolute():
+            yield posixpath.normpath(Path(data).as_posix()), path
+
+
+def _within(bot: Path, files: dict[str, Path]) -> dict[str, Path]:
+    """The same files by their paths from a folder that contains them all; the bot's own comes first."""
+    above = max(name.split("/").count("..") for name in files)
+    folders = bot.absolute().parent.parts[1:]
+    prefix = "/".join(folders[len(folders) - above :])
+    return {posixpath.normpath(posixpath.join(prefix, name)): path for name, path in files.items()}

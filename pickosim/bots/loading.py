@@ -14,6 +14,7 @@ import pkgutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import MISSING, Field, fields
 from hashlib import sha256
 from importlib.metadata import entry_points
@@ -55,7 +56,27 @@ def is_file(spec: str) -> bool:
 
 def spec_digest(spec: str) -> str:
     """A digest of the file that a spec names, which is not loaded; nothing for a bot without a path."""
-    return sha256(source_of(Path(spec.split(":")[0]))).hexdigest()[:16] if is_file(spec) else ""
+    return sha256(source_of(_place(spec))).hexdigest()[:16] if is_file(spec) else ""
+
+
+_places: ContextVar[Mapping[str, Path] | None] = ContextVar("_places", default=None)
+"""Where files are that specs name by their paths on another machine."""
+
+
+@contextmanager
+def files_at(places: Mapping[str, Path]) -> Iterator[None]:
+    """In this block, load the files of bots from other places than their specs say, by the paths in the specs."""
+    token = _places.set(places)
+    try:
+        yield
+    finally:
+        _places.reset(token)
+
+
+def _place(spec: str) -> Path:
+    """Where the file is that a spec names."""
+    path = spec.split(":")[0]
+    return (_places.get() or {}).get(path, Path(path))
 
 
 def load_bot(spec: str) -> Strategy:
@@ -63,7 +84,7 @@ def load_bot(spec: str) -> Strategy:
     source, *rest = spec.split(":")
     parameters = _parameters(spec, rest.pop()) if rest and "=" in rest[-1] else {}
     if is_file(spec):
-        kind = _class_in_file(spec, Path(source), rest.pop(0) if rest else None)
+        kind = _class_in_file(spec, _place(spec), rest.pop(0) if rest else None)
     else:
         kind = _class_by_name(source)
     if rest:

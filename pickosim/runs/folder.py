@@ -211,14 +211,16 @@ class RunFolder:
 
     # ----------------------------------------------------------------------------------- the shards
 
-    def make_games(self) -> Path:
-        """The folder for the files of games."""
+    def make_games(self) -> None:
+        """Make the folder for the files of games."""
         self.games.mkdir(exist_ok=True)
         sync_folder(self.path)
-        return self.games
 
-    def keep(self, run: str, chunk: str, content: str, sums: Sums, games_digest: str) -> None:
-        """Keep the sums of a finished chunk, with digests of what it played and of its file of games."""
+    def keep(self, run: str, chunk: str, content: str, sums: Sums, games: bytes) -> None:
+        """Keep the sums of a finished chunk, with a digest of what it played, and its file of games, if any."""
+        games_digest = digest(games) if games else ""
+        if games:
+            write_whole(self.games / f"{chunk}.parquet", games)
         header = {"run": run, "chunk": chunk, "content": content, "games": games_digest}
         shard = packed(sums, header)
         write_whole(self._sums / chunk, shard)

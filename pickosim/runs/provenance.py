@@ -7,6 +7,7 @@ import os
 import platform
 import re
 import sys
+from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -43,27 +44,55 @@ def versions() -> dict[str, Any]:
     }
 
 
-@cache
-def source_digest(modules: tuple[str, ...], names: tuple[str, ...] = ()) -> str:
-    """A digest of modules of this package and of all that they import: the same sources play the same games.
+@dataclass(frozen=True)
+class Sources:
+    """Modules of this package, with all that they import: the same sources play the same games.
 
     In modules that declare labels and sentences, texts do not count: another word gives no other game. `names`
     are those of their texts that do.
     """
-    found: dict[str, str] = {}
+
+    modules: tuple[str, ...]
+    names: tuple[str, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """One digest of them all, in this process."""
+        listed = "".join(f"{name}\0{one}\0" for name, one in self.digests.items())
+        return sha256(f"{listed}{self.names}".encode()).hexdigest()[:16]
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """The digest of each module, by name."""
+        return _digests(self.modules)
+
+
+@cache
+def _digests(modules: tuple[str, ...]) -> dict[str, str]:
+    sources = _package_sources()
+    found: set[str] = set()
     wanted = list(modules)
     while wanted:
         name = wanted.pop()
-        path = _PACKAGE / f"{name.replace('.', '/')}.py"
-        if name not in found and path.exists():
-            found[name] = path.read_text(encoding="utf-8")
-            for other, imported in _IMPORT.findall(found[name]):
+        if name not in found and name in sources:
+            found.add(name)
+            for other, imported in _IMPORT.findall(sources[name]):
                 wanted += [other, *(f"{other}.{one.strip()}" for one in imported.split(","))]
-    digest = sha256("\0".join(names).encode())
-    for name in sorted(found):
-        source = _without_texts(found[name]) if name in DECLARATIONS else found[name]
-        digest.update(f"{name}\0{source}".encode())
-    return digest.hexdigest()[:16]
+    return {name: _digest(name, sources[name]) for name in sorted(found)}
+
+
+@cache
+def _package_sources() -> dict[str, str]:
+    """All modules of this package, read once: a process goes on with what it has imported, whatever is edited."""
+    return {
+        ".".join(path.relative_to(_PACKAGE).with_suffix("").parts): path.read_text(encoding="utf-8")
+        for path in _PACKAGE.rglob("*.py")
+    }
+
+
+def _digest(name: str, source: str) -> str:
+    counted = _without_texts(source) if name in DECLARATIONS else source
+    return sha256(counted.encode()).hexdigest()[:16]
 
 
 def _without_texts(source: str) -> str:

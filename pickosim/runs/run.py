@@ -7,10 +7,9 @@ their timing.
 
 from __future__ import annotations
 
-import os
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,8 +23,9 @@ import polars as pl
 from pickosim.errors import PickosimError
 from pickosim.runs.folder import RunFolder
 from pickosim.runs.manifest import FORMAT, Manifest
+from pickosim.runs.orders import Answer, Order, Task, play_here
 from pickosim.runs.progress import Progress
-from pickosim.runs.provenance import machine, peak_megabytes, versions
+from pickosim.runs.provenance import Sources, machine, peak_megabytes, versions
 from pickosim.runs.results import Results
 from pickosim.runs.sums import Sums, add
 from pickosim.runs.workers import (
@@ -33,8 +33,6 @@ from pickosim.runs.workers import (
     Pool,
     Terminated,
     Workers,
-    allow_growth,
-    delayed,
     sigterm_interrupts,
 )
 
@@ -51,28 +49,6 @@ MOST_WARMED = 50
 """Parts of a study of which a little is played before workers start; bots differ from part to part."""
 
 
-class Task(Protocol):
-    """Part of a study: sent to a worker, which sends back its sums."""
-
-    @property
-    def name(self) -> str:
-        """Its name within the run, usable as a file name."""
-
-    @property
-    def part(self) -> int:
-        """The part of the study that its sums belong to."""
-
-    @property
-    def games(self) -> int:
-        """How many games it plays."""
-
-    def warm_up(self) -> None:
-        """Play a little of it, so that whatever has to be compiled is ready before workers start."""
-
-    def play(self, games: Path | None) -> tuple[Sums, str]:
-        """Play it; with a folder for games, write them there and return the digest of their file."""
-
-
 class Study(Protocol):
     """What a run plays: all that its result depends on, and what becomes of the sums."""
 
@@ -87,6 +63,9 @@ class Study(Protocol):
     @property
     def plan(self) -> dict[str, Any]:
         """All that the result depends on, as JSON: `resume` makes the study again from it."""
+
+    def all_sources(self) -> Sources:
+        """The modules of pickosim that the result depends on."""
 
     @property
     def parts(self) -> int:
@@ -224,8 +203,7 @@ class _Player:
         self.progress = progress
         self.began = time.monotonic() - manifest["seconds"]
         self.sums: list[Sums] = [{} for _ in range(study.parts)]
-        self.games: Path | None = None
-        """Where games are saved, if they are."""
+        self.saves_games = folder is not None and study.saves_games
 
     def note(self, status: str) -> None:
         """Write to the manifest how far the run has come."""
@@ -243,8 +221,8 @@ class _Player:
 
     def play_stages(self) -> list[Sums]:
         """Play stage after stage; the sums by part."""
-        if self.folder is not None and self.study.saves_games:
-            self.games = self.folder.make_games()
+        if self.folder is not None and self.saves_games:
+            self.folder.make_games()
         number = 0
         if self.workers.prepare is not None:
             self.workers.prepare()
@@ -257,12 +235,23 @@ class _Player:
                     left = self._play_here(left)
                 if left:
                     pool = pool or stack.enter_context(self._warm_pool(left))
-                    directory = Path.cwd() if self.workers.are_local else None
-                    prepare = self.workers.prepare
-                    for task, sums, digest in _play_all(pool, left, self.games, directory, prepare):
-                        self._add(task, sums, digest)
+                    by_name = {task.name: task for task in left}
+                    for answer in pool.play(map(self._order, left)):
+                        self._add(by_name[answer.name], answer)
                 number += 1
         return self.sums
+
+    def _order(self, task: Task) -> Order:
+        """What a worker gets."""
+        sources = self.study.all_sources()
+        return Order(
+            task,
+            sources,
+            sources.digest,
+            self.saves_games,
+            self.workers.prepare,
+            Path.cwd() if self.workers.are_local else None,
+        )
 
     @contextmanager
     def _warm_pool(self, tasks: Sequence[Task]) -> Iterator[Pool]:
@@ -287,7 +276,7 @@ class _Player:
                 rate = played / max(time.monotonic() - began, 1e-9)
                 if left / rate > WORKER_START:
                     return tasks[number:]
-            self._add(task, *task.play(self.games))
+            self._add(task, play_here(self._order(task)))
             played += task.games
         return []
 
@@ -302,11 +291,11 @@ class _Player:
         self.progress.found(task.games)
         return True
 
-    def _add(self, task: Task, sums: Sums, digest: str) -> None:
+    def _add(self, task: Task, answer: Answer) -> None:
         if self.folder is not None:
             run, content = self.manifest["run"], _task_digest(task)
-            self.folder.keep(run, task.name, content, sums, digest)
-        self.sums[task.part] = add(self.sums[task.part], sums)
+            self.folder.keep(run, task.name, content, answer.sums, answer.games)
+        self.sums[task.part] = add(self.sums[task.part], answer.sums)
         self.manifest["games_played"] += task.games
         self.progress.played(task.games, lambda: self.study.status(self.sums))
 
@@ -314,31 +303,6 @@ class _Player:
 def _task_digest(task: Task) -> str:
     """What a task plays, down to its rules: a shard counts only for exactly that."""
     return sha256(repr(task).encode()).hexdigest()[:16]
-
-
-def _play_all(
-    pool: Pool,
-    tasks: Sequence[Task],
-    games: Path | None,
-    directory: Path | None,
-    prepare: Callable[[], None] | None,
-) -> Iterator[tuple[Task, Sums, str]]:
-    by_name = {task.name: task for task in tasks}
-    play = delayed(_play)
-    for name, (sums, digest) in pool(play(task, games, directory, prepare) for task in tasks):
-        yield by_name[name], sums, digest
-
-
-def _play(
-    task: Task, games: Path | None, directory: Path | None, prepare: Callable[[], None] | None
-) -> tuple[str, tuple[Sums, str]]:
-    """Play a task in a worker; one of this machine may have been started in another directory."""
-    allow_growth()
-    if directory is not None:
-        os.chdir(directory)
-    if prepare is not None:
-        prepare()
-    return task.name, task.play(games)
 
 
 def _explained(error: BaseException, folder: RunFolder | None) -> RunStoppedError | None:

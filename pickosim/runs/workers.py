@@ -1,4 +1,4 @@
-"""Workers: processes of this machine, or of a Dask cluster, that play tasks and send back sums."""
+"""Workers: processes of this machine, or of a Dask cluster, that play orders and send back answers."""
 
 from __future__ import annotations
 
@@ -6,28 +6,26 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Protocol
 
-from joblib import Parallel, delayed, parallel_config
+from joblib import Parallel, delayed
 from joblib.externals.loky import process_executor
 from joblib.externals.loky.process_executor import BrokenProcessPool
 
 from pickosim.errors import PickosimError
+from pickosim.runs.cluster import connected
+from pickosim.runs.orders import Answer, Order, play_here
 
 __all__ = [
     "BrokenProcessPool",
     "Pool",
     "Terminated",
     "Workers",
-    "allow_growth",
-    "delayed",
     "sigterm_interrupts",
 ]
-
-Pool: TypeAlias = Parallel
 
 MOST_GROWTH = 4 * 10**9
 """Bytes that a worker may grow by between two tasks."""
@@ -56,42 +54,43 @@ class Workers:
 
     @contextmanager
     def pool(self, say: Callable[[str], object] = lambda sentence: None) -> Iterator[Pool]:
-        """A pool that returns results in the order in which they finish; if it has to wait, it says why."""
-        starts_processes = self.are_local and self.number > 1
-        options: dict[str, Any] = {"n_jobs": self.number, "batch_size": 1}
-        if starts_processes:
-            options |= {"initializer": obey_parent, "initargs": (os.getpid(),)}
-        with (
-            self._backend(say),
-            Parallel(return_as="generator_unordered", **options) as pool,
-        ):
-            if starts_processes:
-                with _ignoring_sigint():
-                    list(pool([delayed(int)()]))  # this starts the processes
-            yield pool
-
-    @contextmanager
-    def _backend(self, say: Callable[[str], object]) -> Iterator[None]:
-        if self.scheduler is None:
-            yield
+        """Workers that are ready to play; `say` gets what a person who waits may want to know."""
+        if self.scheduler is not None:
+            with connected(self.scheduler, say) as cluster:
+                yield cluster
             return
-        try:
-            from distributed import Client
-        except ImportError as error:
-            raise PickosimError(
-                "The Dask backend needs more packages: pip install 'pickosim[dask]'."
-            ) from error
-        try:
-            client: Any = Client(self.scheduler, timeout="10s")  # type: ignore[no-untyped-call]
-        except (OSError, ValueError) as error:
-            raise PickosimError(
-                f"No Dask scheduler answers at {self.scheduler}: {error}".rstrip(".") + "."
-            ) from error
-        with client, parallel_config(backend="dask", client=client):
-            if not client.scheduler_info()["workers"]:
-                say(f"Waiting for workers: the Dask scheduler at {self.scheduler} has none yet.")
-                client.wait_for_workers(1)
-            yield
+        options: dict[str, Any] = {"n_jobs": self.number, "batch_size": 1}
+        if self.number > 1:
+            options |= {"initializer": obey_parent, "initargs": (os.getpid(),)}
+        with Parallel(return_as="generator_unordered", **options) as parallel:
+            if self.number > 1:
+                with _ignoring_sigint():
+                    list(parallel([delayed(int)()]))  # this starts the processes
+            yield _Processes(parallel)
+
+
+class Pool(Protocol):
+    """Workers that are ready."""
+
+    def play(self, orders: Iterable[Order]) -> Iterator[Answer]:
+        """Have orders played; answers come as they are finished."""
+
+
+class _Processes:
+    """Processes of this machine."""
+
+    def __init__(self, parallel: Parallel) -> None:
+        self.parallel = parallel
+
+    def play(self, orders: Iterable[Order]) -> Iterator[Answer]:
+        answers: Iterator[Answer] = self.parallel(delayed(_play)(order) for order in orders)
+        return answers
+
+
+def _play(order: Order) -> Answer:
+    """Play an order in a process of this machine."""
+    allow_growth()
+    return play_here(order)
 
 
 class Terminated(KeyboardInterrupt):

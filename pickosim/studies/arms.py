@@ -6,7 +6,7 @@ some blocks into sums of whole numbers; a *chunk* is a job for a range of blocks
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
@@ -17,12 +17,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from pickosim.bots.entrants import Entrant, check_bot_sources
+from pickosim.bots.entrants import Entrant, bot_parcels, check_bot_sources
+from pickosim.bots.loading import files_at
 from pickosim.engine.rulebook import RAVEN, rulebook
 from pickosim.engine.tally import Tally, new_tally
-from pickosim.files import digest, write_whole
 from pickosim.games.batch import BATCH, Batch, play_games
 from pickosim.games.match import Match, Orders, make_match
+from pickosim.parcels import Parcel
 from pickosim.rules import RuleSet
 from pickosim.runs.folder import parquet
 from pickosim.runs.sums import Sums, add
@@ -143,21 +144,28 @@ class Chunk:
         """Play two blocks, for the kernels that they need."""
         self.job.play(self.seed, lane(self.part) + self.blocks.start, 2)
 
-    def play(self, games: Path | None) -> tuple[Sums, str]:
-        """The sums of its blocks; with a folder, the games are written there too."""
-        # A worker may be on another machine, or have started before an edit.
-        check_bot_sources(self.job.entrants)
+    @property
+    def parcels(self) -> dict[str, Parcel]:
+        """The files of its bots, for workers on other machines."""
+        return bot_parcels(self.job.entrants)
+
+    def check(self, places: Mapping[str, Path]) -> None:
+        """Compare its bots: a worker may be on another machine, or have started before an edit."""
+        with files_at(places):
+            check_bot_sources(self.job.entrants)
+
+    def play(self, places: Mapping[str, Path], *, save_games: bool) -> tuple[Sums, bytes]:
+        """The sums of its blocks and, if asked for, its games as a Parquet file."""
         sums: Sums = {}
         frames: list[pl.DataFrame] = []
-        for piece in self._pieces():
-            first = lane(self.part) + piece.start
-            found, tallies = self.job.play(self.seed, first, len(piece))
-            sums = add(sums, found)
-            if games is not None:
-                frames.append(self.job.saved(tallies, self.part, self.seed, first))
-        if games is None:
-            return sums, ""
-        return sums, _write_games(pl.concat(frames), games / f"{self.name}.parquet")
+        with files_at(places):
+            for piece in self._pieces():
+                first = lane(self.part) + piece.start
+                found, tallies = self.job.play(self.seed, first, len(piece))
+                sums = add(sums, found)
+                if save_games:
+                    frames.append(self.job.saved(tallies, self.part, self.seed, first))
+        return sums, parquet(pl.concat(frames)) if save_games else b""
 
     def _pieces(self) -> Iterator[range]:
         """Its blocks in pieces whose results fit into PIECE_BYTES."""
@@ -173,13 +181,6 @@ def chunks_of(part: int, job: Job, seed: int, blocks: range, size: int) -> Itera
     """The chunks of some blocks of a part, of at most that size."""
     for some in chunks(blocks.start, blocks.stop, size):
         yield Chunk(part, job, seed, some)
-
-
-def _write_games(frame: pl.DataFrame, path: Path) -> str:
-    """Write a shard of games whole or not at all; its digest."""
-    content = parquet(frame)
-    write_whole(path, content)
-    return digest(content)
 
 
 # ---------------------------------------------------------------------------------------------- size of chunks

@@ -21,7 +21,7 @@ from pickosim.rules import RULES_VERSION, RuleSet
 from pickosim.runs.folder import RunFolder
 from pickosim.runs.manifest import Manifest
 from pickosim.runs.progress import Progress
-from pickosim.runs.provenance import source_digest
+from pickosim.runs.provenance import Sources
 from pickosim.runs.results import Results
 from pickosim.runs.run import Study, plan_digest, run
 from pickosim.runs.workers import Workers
@@ -41,8 +41,8 @@ P = ParamSpec("P")
 
 Frames = dict[str, pl.DataFrame]
 
-SCHEDULE = ("studies.schedule", "stats.moments")
-"""What decides which blocks are played and when to stop, in every study."""
+ALWAYS = ("studies.schedule", "stats.moments", "turn_odds.answer", "runs.orders")
+"""What every study depends on: which blocks are played and when to stop, what bots may ask, how workers play."""
 
 
 def bot_list(bots: Bots) -> list[str]:
@@ -67,13 +67,13 @@ class StudyBase:
     def plan(self) -> dict[str, Any]:
         """All that the result depends on, as JSON."""
         fields: dict[str, Any] = TypeAdapter(type(self)).dump_python(self, mode="json")
-        return fields | {"rules_version": RULES_VERSION, "source": self.source()}
+        return fields | {"rules_version": RULES_VERSION, "source": self.all_sources().digest}
 
     @classmethod
-    def source(cls) -> str:
-        """The digest of the sources that the result depends on."""
+    def all_sources(cls) -> Sources:
+        """The sources that the result depends on."""
         counted = tuple(measure.name for measure in COUNTED)
-        return source_digest((*cls.sources, *SCHEDULE), counted)
+        return Sources((*cls.sources, *ALWAYS), counted)
 
     @classmethod
     def from_plan(cls, plan: Mapping[str, Any]) -> Self:
@@ -126,10 +126,10 @@ def _check_versions(kind: type[StudyBase], plan: Mapping[str, Any], version: str
             f"The run was begun with version {plan.get('rules_version')} of the rules; this is "
             f"{RULES_VERSION}."
         )
-    if plan.get("source") != kind.source():
+    if plan.get("source") != (source := kind.all_sources().digest):
         raise PickosimError(
             f"The run was begun with another pickosim ({version}, source {plan.get('source')}); this one "
-            f"has source {kind.source()}. Resume with that one, or begin a new run."
+            f"has source {source}. Resume with that one, or begin a new run."
         )
 
 
