@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 LOWEST := .venv-lowest
 
-.PHONY: tournament test test-long test-wheel test-lowest lint format docs coverage ladder bench clean
+.PHONY: tournament test test-long test-wheel test-cluster test-lowest lint format docs coverage ladder bench clean
 
 tournament: $(READY)
 	$(BIN)/pickosim tournament --games 4000
@@ -22,6 +22,10 @@ test-long: $(READY)
 # The wheel, installed in a clean environment outside the checkout, plays there.
 test-wheel: $(READY)
 	$(BIN)/python tests/wheel_smoke.py
+
+# A cluster of hosts with nothing in common: network namespaces, so this needs root and iproute2.
+test-cluster: $(READY)
+	$(BIN)/python tests/cluster_hosts.py
 
 # With the lowest versions that pyproject.toml allows: the commands and what each dependency is used for.
 # Kernels are compiled by another Numba, which would overwrite the ones in the checkout.

@@ -51,31 +51,28 @@ class Cluster:
         waiting = deque(map(_Sent, orders))
         under_way: dict[Any, _Sent] = {}
         done: SimpleQueue[Any] = SimpleQueue()
-        try:
-            while waiting or under_way:
-                self._look()
-                for future in [one for one, sent in under_way.items() if self._is_stuck(sent)]:
-                    future.cancel()
-                    waiting.appendleft(under_way.pop(future))
-                while waiting and len(under_way) < PER_THREAD * sum(self.threads.values()):
-                    sent = waiting.popleft()
-                    future = self._submit(sent)
-                    under_way[future] = sent
-                    future.add_done_callback(done.put)
-                try:
-                    future = done.get(timeout=LOOK)
-                except Empty:
-                    continue
-                if future not in under_way:  # it was stuck, and has been sent again
-                    continue
-                sent = under_way.pop(future)
-                answer = self._taken(sent, future.result())
-                if answer is None:
-                    waiting.appendleft(sent)
-                else:
-                    yield answer
-        finally:
-            self.client.cancel(list(under_way))
+        while waiting or under_way:
+            self._look()
+            for future in [one for one, sent in under_way.items() if self._is_stuck(sent)]:
+                future.cancel()
+                waiting.appendleft(under_way.pop(future))
+            while waiting and len(under_way) < PER_THREAD * sum(self.threads.values()):
+                sent = waiting.popleft()
+                future = self._submit(sent)
+                under_way[future] = sent
+                future.add_done_callback(done.put)
+            try:
+                future = done.get(timeout=LOOK)
+            except Empty:
+                continue
+            if future not in under_way:  # it was stuck, and has been sent again
+                continue
+            sent = under_way.pop(future)
+            answer = self._taken(sent, future.result())
+            if answer is None:
+                waiting.appendleft(sent)
+            else:
+                yield answer
 
     def _look(self) -> None:
         """See which workers there are; if none may play, say so, or end."""

@@ -41,8 +41,8 @@ P = ParamSpec("P")
 
 Frames = dict[str, pl.DataFrame]
 
-ALWAYS = ("studies.schedule", "stats.moments", "turn_odds.answer", "runs.orders")
-"""What every study depends on: which blocks are played and when to stop, what bots may ask, how workers play."""
+ALWAYS = ("studies.schedule", "stats.moments", "bots.heuristics", "turn_odds.answer", "runs.orders")
+"""What every study depends on: which blocks are played and when to stop, what bots use, how workers play."""
 
 
 def bot_list(bots: Bots) -> list[str]:
