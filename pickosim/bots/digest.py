@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import inspect
+import os
 import sys
 import sysconfig
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from hashlib import file_digest, sha256
 from pathlib import Path
+from shutil import which
 
 import pickosim
 from pickosim.bots.strategy import Strategy
@@ -36,7 +38,7 @@ def source_files(strategy: Strategy) -> dict[str, Path]:
             files[kind.__qualname__] = Path(path)
             files |= imported_files(Path(path), kind.__module__.rpartition(".")[0])
             files |= data_files(kind, Path(path))
-    return files
+    return files | command_files(getattr(strategy, "words", ()))
 
 
 def digest_of(files: Mapping[str, Path]) -> str:
@@ -57,6 +59,22 @@ def _file_digest(path: Path) -> str:
 def _digest_then(path: Path, *_written: int) -> str:
     with path.open("rb") as file:
         return file_digest(file, "sha256").hexdigest()
+
+
+def command_files(words: Sequence[str]) -> dict[str, Path]:
+    """The files of a bot's command, by their place in it: the program, and the arguments that name a file.
+
+    A program without a path that is given a file, e.g. `node my_bot.js`, is installed and does not count.
+    """
+    named = {
+        f"argument {place}": Path(word)
+        for place, word in enumerate(words)
+        if place and Path(word).is_file()
+    }
+    program = which(words[0]) if words else None
+    if program is None or (named and os.sep not in words[0]):
+        return named
+    return {"program": Path(program), **named}
 
 
 def data_files(kind: type[Strategy], path: Path) -> dict[str, Path]:

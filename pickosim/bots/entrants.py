@@ -13,7 +13,8 @@ from pathlib import Path
 
 from pickosim.amounts import expand_range
 from pickosim.bots.digest import source_digest, source_files
-from pickosim.bots.loading import is_file, load_bot, spec_digest
+from pickosim.bots.loading import load_bot, spec_digest
+from pickosim.bots.specs import is_file, parts_of, split_at_commas
 from pickosim.errors import BotError, PickosimError
 from pickosim.parcels import Parcel, make_parcel
 
@@ -63,7 +64,7 @@ def make_entrants(specs: Sequence[str]) -> list[Entrant]:
 def split_bot_list(text: str) -> list[str]:
     """The specs of a list such as eager,threshold:target=25; commas also separate parameters."""
     specs: list[str] = []
-    for part in text.split(","):
+    for part in split_at_commas(text):
         if specs and ":" in specs[-1] and re.match(r"\s*\w+\s*=", part):
             specs[-1] += f",{part}"
         else:
@@ -73,7 +74,7 @@ def split_bot_list(text: str) -> list[str]:
 
 def expand(spec: str) -> Iterator[str]:
     """All specs that a spec with ranges stands for; the last range varies fastest."""
-    *front, last = spec.split(":")
+    *front, last = parts_of(spec)
     if not front or "=" not in last:
         yield spec
         return

@@ -1,7 +1,8 @@
-"""Bots by name: `eager`, `threshold:target=25`, `my_bot.py`, `my_bot.py:MyBot:target=25`.
+"""Bots by name: `eager`, `threshold:target=25`, `my_bot.py`, `my_bot.py:MyBot:target=25`, `cmd:./my_bot`.
 
 A name is looked up in `strategies/` and among the entry points `pickosim.strategies` of installed
-packages; a path is a Python file with strategy classes. It can import modules that are beside it.
+packages; a path is a Python file with strategy classes. It can import modules that are beside it. What follows `cmd:`
+is a program that answers over its standard input and output.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import importlib
 import inspect
 import linecache
 import pkgutil
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,10 +27,12 @@ from types import ModuleType, NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pickosim.strategies
-from pickosim.bots.digest import beside, data_files, digest_of, imported_files
+from pickosim.bots.command import Command, command_class
+from pickosim.bots.digest import beside, command_files, data_files, digest_of, imported_files
 from pickosim.bots.guard import Guard, is_from_bot, place_in_bot, time_limit
+from pickosim.bots.specs import COMMAND, command_of, is_command, is_file, parts_of
 from pickosim.bots.strategy import Strategy, bot_name, with_parameters
-from pickosim.errors import BotError, suggest
+from pickosim.errors import AnswerError, BotError, suggest
 from pickosim.files import read_regular
 
 ENTRY_POINTS = "pickosim.strategies"
@@ -49,13 +53,10 @@ def installed_bots() -> list[str]:
     return sorted(entry_points(group=ENTRY_POINTS).names)
 
 
-def is_file(spec: str) -> bool:
-    """Whether a spec names a file, not a bot that is built in or installed."""
-    return spec.split(":")[0].endswith(".py")
-
-
 def spec_digest(spec: str) -> str:
-    """A digest of the file that a spec names, which is not loaded; nothing for a bot without a path."""
+    """A digest of the files that a spec names, which are not run; nothing for a bot without a path."""
+    if is_command(spec):
+        return digest_of(command_files(command_of(spec)))
     return sha256(source_of(_place(spec))).hexdigest()[:16] if is_file(spec) else ""
 
 
@@ -75,15 +76,17 @@ def files_at(places: Mapping[str, Path]) -> Iterator[None]:
 
 def _place(spec: str) -> Path:
     """Where the file is that a spec names."""
-    path = spec.split(":")[0]
+    path = parts_of(spec)[0]
     return (_places.get() or {}).get(path, Path(path))
 
 
 def load_bot(spec: str) -> Strategy:
     """The bot that a spec names, with its parameters."""
-    source, *rest = spec.split(":")
+    source, *rest = parts_of(spec)
     parameters = _parameters(spec, rest.pop()) if rest and "=" in rest[-1] else {}
-    if is_file(spec):
+    if is_command(spec):
+        kind = _class_of_command(source)
+    elif is_file(spec):
         kind = _class_in_file(spec, _place(spec), rest.pop(0) if rest else None)
     else:
         kind = _class_by_name(source)
@@ -104,6 +107,8 @@ def forget_file(kind: type[Strategy]) -> None:
 def spec_of(strategy: Strategy) -> str:
     """The spec of a strategy that was made in Python, as far as there is one."""
     kind = type(strategy)
+    if isinstance(strategy, Command):
+        return with_parameters(f"{COMMAND}{shlex.join(strategy.words)}", strategy)
     if kind.__module__.startswith(f"{pickosim.strategies.__name__}."):
         return with_parameters(bot_name(kind), strategy)
     try:
@@ -144,6 +149,11 @@ def _class_of_entry_point(name: str) -> type[Strategy]:
     if not (isinstance(kind, type) and issubclass(kind, Strategy)):
         raise BotError(f"The bot {name} ({entry.value}) is not a subclass of pickosim.Strategy.")
     return kind
+
+
+def _class_of_command(source: str) -> type[Strategy]:
+    with _guarded(source, lambda error: _unloadable(source, error)):
+        return command_class(command_of(source))
 
 
 def _class_in_file(spec: str, path: Path, name: str | None) -> type[Strategy]:
@@ -271,6 +281,8 @@ def _unloadable(where: str, error: BaseException) -> BotError:
     line, reason = _line_in(error, where), str(error)
     if isinstance(error, SyntaxError) and error.filename == where:
         line, reason = f", line {error.lineno}", error.msg
+    if isinstance(error, AnswerError):
+        return BotError(f"{where} does not load: it {reason}.")
     if not isinstance(error, BotError):
         reason = f"{type(error).__name__}: {reason}"
     return BotError(f"{where}{line} does not load: {reason.rstrip(': .')}.")

@@ -21,8 +21,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pickosim.bots.command import Command
 from pickosim.bots.guard import GAME_SECONDS, answer_seconds, muted
 from pickosim.bots.loading import forget_file, load_bot, spec_of
+from pickosim.bots.specs import is_command, is_file
 from pickosim.bots.strategy import Strategy, own_methods
 from pickosim.engine.tally import Tally
 from pickosim.errors import StrategyError, TimeLimitError
@@ -98,6 +100,11 @@ class Trial:
         """The spec of the bot on a command line."""
         return self.bot if isinstance(self.bot, str) else spec_of(self.bot)
 
+    @cached_property
+    def kind(self) -> type[Strategy]:
+        """The class of the bot."""
+        return type(self.new_bot())
+
     @property
     def seatings(self) -> list[Seating]:
         """The matches whose results are compared; together they ask every question of the contract."""
@@ -134,7 +141,7 @@ class Trial:
 
     def for_worker(self) -> Trial:
         """The trial to send to another process: with the path to load the bot from, or the bot itself."""
-        by_path = isinstance(self.bot, str) and self.bot.split(":")[0].endswith(".py")
+        by_path = isinstance(self.bot, str) and (is_file(self.bot) or is_command(self.bot))
         return Trial(self.bot if by_path else self.new_bot(), self.effort)
 
 
@@ -284,6 +291,8 @@ def check_inputs(trial: Trial) -> Finding:
 
 def check_private(trial: Trial) -> Finding:
     """The bot uses nothing of a turn whose name begins with an underscore, such as the coming dice."""
+    if issubclass(trial.kind, Command):
+        return Finding(PRIVATE, True, "a program gets only what a strategy may see")
     for what, place in trial.seen.private:
         message = f"the bot uses {what} ({place}), which is not part of what a strategy may see"
         return Finding(PRIVATE, False, message)
@@ -292,6 +301,10 @@ def check_private(trial: Trial) -> Finding:
 
 def check_outside(trial: Trial) -> Finding:
     """The bot asks neither the clock nor the environment, the process or a random generator."""
+    if issubclass(trial.kind, Command):
+        return Finding(
+            OUTSIDE, True, "not visible in a program; comparisons of games find most of it"
+        )
     for what, place in trial.seen.outside:
         message = f"the bot uses {what} ({place}); an answer may depend only on the turn"
         return Finding(OUTSIDE, False, message)
@@ -300,6 +313,9 @@ def check_outside(trial: Trial) -> Finding:
 
 def check_prints(trial: Trial) -> Finding:
     """The bot prints nothing."""
+    if issubclass(trial.kind, Command):
+        message = "standard output has answers only; standard error is not looked at"
+        return Finding(PRINTS, True, message)
     for what in trial.seen.prints:
         message = f"{what} prints; a run would print that many times, on standard error"
         return Finding(PRINTS, False, message)
@@ -308,9 +324,10 @@ def check_prints(trial: Trial) -> Finding:
 
 def check_names(trial: Trial) -> Finding:
     """No method is misspelt: the engine would use the default instead."""
-    for name, meant in trial.seen.misspelt():
-        return Finding(NAMES, False, f'{name}() is never called; did you mean "{meant}"?')
-    own = ", ".join(own_methods(trial.seen.bot))
+    if not issubclass(trial.kind, Command):  # which is refused when it is loaded
+        for name, meant in trial.seen.misspelt():
+            return Finding(NAMES, False, f'{name}() is never called; did you mean "{meant}"?')
+    own = ", ".join(own_methods(trial.new_bot()))
     return Finding(NAMES, True, f"the bot decides {own}")
 
 
@@ -337,7 +354,9 @@ def check_process(trial: Trial, future: Future[list[Tally]] | Exception) -> Find
 def check_speed(trial: Trial) -> Finding:
     """Games per second on one core, for information, compared with a known bot."""
     seating = Seating(load_rules("classic"), (True, True))
-    own = games_per_second(trial.match(seating, trial.new_bot()), trial.effort.seconds)
+    match = trial.match(seating, trial.new_bot())
+    play_games(match, 0, 2)  # a program is started with the first question
+    own = games_per_second(match, trial.effort.seconds)
     known = games_per_second(make_match([REFERENCE_BOT] * 2, seating.rules), trial.effort.seconds)
     speed = f"{_rounded(own)} games/s with itself, classic, 2 players, one core"
     return Finding(SPEED, True, f"{speed} ({REFERENCE_BOT}: {_rounded(known)})")

@@ -1,0 +1,330 @@
+"""Bots that are programs of their own, in any language: JSON lines over standard input and output.
+
+`docs/protocol.md` describes every message.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from hashlib import sha256
+from keyword import iskeyword
+from pathlib import Path
+from shutil import which
+from threading import RLock
+from time import monotonic
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pickosim import __version__
+from pickosim.bots.digest import command_files, digest_of
+from pickosim.bots.guard import time_limit
+from pickosim.bots.plain import ATTRIBUTES, entries
+from pickosim.bots.program import Program, quoted
+from pickosim.bots.strategy import Strategy
+from pickosim.bots.table_view import BoolArray
+from pickosim.bots.view import METHODS, Turn
+from pickosim.errors import AnswerError, BotError, suggest
+from pickosim.rules import SPECIALISTS, RuleSet
+
+PROTOCOL = 1
+"""Version of the protocol; another one is refused."""
+
+START_SECONDS = 30.0
+"""Time that a program has to start and introduce itself."""
+
+FIELDS = tuple(name for name, attribute in ATTRIBUTES.items() if attribute.rows == "n")
+"""What a question can show of each game."""
+
+MOST_RANDOMS = 64
+
+_LONGEST_HELLO = 1 << 20
+_BYTES_PER_ANSWER = 64
+_NUMBERS = ("pick", "claim", "rob")
+
+Default = bool | int | float | str
+
+
+@dataclass(frozen=True)
+class Hello:
+    """How a program introduces itself; the fields are those of its message."""
+
+    protocol: int
+    name: str
+    description: str = ""
+    methods: tuple[str, ...] = ("pick", "stop")
+    """The methods that it answers; the others are left to the defaults."""
+    fields: tuple[str, ...] = FIELDS
+    """What it wants to be shown."""
+    randoms: int = 0
+    """Random numbers per game and question."""
+    parameters: Mapping[str, Default] = field(default_factory=dict)
+    """Its parameters with their defaults."""
+
+
+class Command(Strategy):
+    """A bot that is a program; each has a class of its own, made from how the program introduces itself."""
+
+    words: ClassVar[tuple[str, ...]] = ()
+    """The program and its arguments."""
+    hello: ClassVar[Hello]
+
+    def __post_init__(self) -> None:
+        self._program: Program | None = None
+        self._process = 0
+        self._begun: tuple[RuleSet, int] | None = None
+        self._one_at_a_time = RLock()
+
+    def pick(self, turn: Turn) -> NDArray[np.int64]:
+        return self._answers("pick", turn)
+
+    def stop(self, turn: Turn) -> BoolArray:
+        return self._answers("stop", turn)
+
+    def __reduce__(self) -> Any:
+        return _again, (self.words, asdict(self))
+
+    def _answers(self, method: str, turn: Turn) -> NDArray[Any]:
+        """(n,): what the program answers; after any mistake it is ended, and started anew for the next question."""
+        with self._one_at_a_time:
+            try:
+                program = self._ready(turn)
+                message = _line(question(self.hello, method, turn))
+                longest = (1 << 16) + _BYTES_PER_ANSWER * len(turn)
+                return answers_in(program.ask(message, longest), method, len(turn))
+            except BaseException:
+                if self._program is not None:
+                    self._program.kill()
+                self._program = None
+                raise
+
+    def _ready(self, turn: Turn) -> Program:
+        """The program of this process, which knows the rules of the turn."""
+        if self._program is None or self._process != os.getpid():
+            self._program, self._process, self._begun = Program(self.words), os.getpid(), None
+            if introduced(self._program) != self.hello:
+                raise AnswerError("was not answered: the program introduces itself as another bot")
+        if (
+            self._begun is None
+            or self._begun[0] is not turn.rules
+            or self._begun[1] != turn.players
+        ):
+            self._begun = turn.rules, turn.players
+            self._program.tell(_line(beginning(turn, asdict(self))))
+        return self._program
+
+
+# ---------------------------------------------------------------------------------------- messages
+
+
+def greeting() -> dict[str, Any]:
+    """The first message to a program."""
+    return {"type": "hello", "protocol": PROTOCOL, "pickosim": __version__}
+
+
+def beginning(turn: Turn, parameters: Mapping[str, Default]) -> dict[str, Any]:
+    """The message before the first question, and again when rules or players change."""
+    return {
+        "type": "begin",
+        "players": turn.players,
+        "parameters": dict(parameters),
+        "tiles": turn.tiles.tolist(),
+        "tile_worms": turn.tile_worms.tolist(),
+        "specialists": list(SPECIALISTS),
+        "rules": turn.rules.as_dict(),
+    }
+
+
+def question(hello: Hello, method: str, turn: Turn) -> dict[str, Any]:
+    """A question about the games of a turn, with the fields that the program wants and the method has."""
+    asked: dict[str, Any] = {
+        "type": "ask",
+        "method": method,
+        "seat": turn.seat,
+        "games": len(turn),
+    }
+    for name in hello.fields:
+        try:
+            asked[name] = entries(turn, name)
+        except AttributeError:  # it has no meaning in this method
+            continue
+    if hello.randoms:
+        draws = [turn.random() for _ in range(hello.randoms)]
+        asked["random"] = np.stack(draws, axis=1).tolist()
+    return asked
+
+
+def _line(message: Mapping[str, Any]) -> bytes:
+    return json.dumps(message, separators=(",", ":")).encode()
+
+
+def answers_in(line: bytes, method: str, games: int) -> NDArray[Any]:
+    """(n,): the answers in a program's message, int64 or bool."""
+    answers = _object(line).get("answers")
+    if not isinstance(answers, list):
+        raise AnswerError(f'printed {quoted(line)}, which has no list "answers"')
+    if len(answers) != games:
+        raise AnswerError(f"returned {len(answers):,} answers for {games:,} games")
+    wanted: type = int if method in _NUMBERS else bool
+    if set(map(type, answers)) != {wanted}:
+        wrong = next(answer for answer in answers if type(answer) is not wanted)
+        what = "whole numbers" if wanted is int else "true or false"
+        raise AnswerError(f"returned {json.dumps(wrong)}; its answers are {what}")
+    try:
+        return np.array(answers, np.int64 if wanted is int else np.bool_)
+    except OverflowError:
+        wrong = max(answers, key=abs)
+        raise AnswerError(f"returned {quoted(str(wrong))}, which is no option") from None
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    """A program's message; its own error, or one that is not an object in JSON, is raised."""
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        raise AnswerError(f"printed {quoted(line)}, which is not JSON") from None
+    if not isinstance(message, dict):
+        raise AnswerError(f"printed {quoted(line)}, which is not a JSON object")
+    if "error" in message:
+        raise AnswerError(f"answered with an error: {quoted(str(message['error']))}")
+    return message
+
+
+# ----------------------------------------------------------------------------------- introduction
+
+
+def introduced(program: Program) -> Hello:
+    """How a program introduces itself."""
+    seconds = min(START_SECONDS, time_limit())
+    try:
+        line = program.ask(_line(greeting()), _LONGEST_HELLO, monotonic() + seconds)
+    except TimeoutError:
+        raise AnswerError(f"has not introduced itself within {seconds:g} seconds") from None
+    except AnswerError as error:
+        raise AnswerError(str(error).removeprefix("was not answered: the program ")) from None
+    said = _object(line)
+    for name in said:
+        if name not in Hello.__dataclass_fields__ and name != "type":
+            known = Hello.__dataclass_fields__
+            raise AnswerError(f'has an unknown field "{name}" in its hello{suggest(name, known)}')
+    if said.get("protocol") != PROTOCOL:
+        raise AnswerError(
+            f"speaks protocol {json.dumps(said.get('protocol'))}; this pickosim speaks {PROTOCOL}"
+        )
+    return Hello(
+        protocol=PROTOCOL,
+        name=_text(said, "name", ""),
+        description=_text(said, "description", "A program of its own."),
+        methods=_names(said, "methods", METHODS, ("pick", "stop")),
+        fields=_names(said, "fields", FIELDS),
+        randoms=_randoms(said.get("randoms", 0)),
+        parameters=_parameters(said.get("parameters", {})),
+    )
+
+
+def _text(said: Mapping[str, Any], name: str, default: str) -> str:
+    text = said.get(name, default)
+    if not isinstance(text, str) or not text.strip():
+        raise AnswerError(f'needs a text "{name}" in its hello, not {json.dumps(text)}')
+    return text
+
+
+def _names(
+    said: Mapping[str, Any], what: str, known: tuple[str, ...], always: tuple[str, ...] = ()
+) -> tuple[str, ...]:
+    """The names of a list in the hello, in our order; all of them if there is no such list."""
+    given = said.get(what, list(always or known))
+    if not isinstance(given, list):
+        raise AnswerError(f'needs a list "{what}" in its hello, not {json.dumps(given)}')
+    for name in given:
+        if name not in known:
+            raise AnswerError(
+                f"has {json.dumps(name)} in its {what}{suggest(str(name), known) or ','} "
+                f"(there are {', '.join(known)})"
+            )
+    return tuple(name for name in known if name in (*given, *always))
+
+
+def _randoms(given: object) -> int:
+    if type(given) is not int or not 0 <= given <= MOST_RANDOMS:
+        raise AnswerError(
+            f"needs a whole number from 0 to {MOST_RANDOMS} as its randoms, not {json.dumps(given)}"
+        )
+    return given
+
+
+def _parameters(given: object) -> dict[str, Default]:
+    if not isinstance(given, dict):
+        raise AnswerError(f"needs an object as its parameters, not {json.dumps(given)}")
+    for name, default in given.items():
+        if not name.isidentifier() or iskeyword(name) or name[0] == "_" or hasattr(Command, name):
+            raise AnswerError(f"has a parameter {json.dumps(name)}, which is not a possible name")
+        if not isinstance(default, Default):
+            raise AnswerError(
+                f"has {json.dumps(default)} as the default of {name}; "
+                "it can be a number, a text, true or false"
+            )
+    return given
+
+
+# --------------------------------------------------------------------------------------- the class
+
+
+def command_class(words: tuple[str, ...]) -> type[Command]:
+    """The class of bots that run a command, which is started once to introduce itself."""
+    if os.name != "posix":
+        raise BotError("programs as bots need Linux, macOS or another POSIX system")
+    _check_program(words)
+    return _class_then(words, str(Path.cwd()), digest_of(command_files(words)))
+
+
+def _check_program(words: tuple[str, ...]) -> None:
+    program = words[0]
+    if which(program) is not None:
+        return
+    if os.sep not in program and not Path(program).is_file():
+        raise BotError(f'there is no program "{program}"')
+    if not Path(program).exists():
+        raise BotError(f"there is no file {program}")
+    if Path(program).is_dir():
+        raise BotError(f"{program} is a folder")
+    here = program if os.sep in program else f"./{program}"
+    raise BotError(f"it is not executable; try `chmod +x {program}`, then cmd:{here}")
+
+
+@lru_cache(maxsize=1024)
+def _class_then(words: tuple[str, ...], _folder: str, _files: str) -> type[Command]:
+    program = Program(words)
+    try:
+        hello = introduced(program)
+    finally:
+        program.kill()
+    optional = [method for method in hello.methods if method not in vars(Command)]
+    members: dict[str, Any] = {method: _asks(method) for method in optional}
+    members |= {
+        "__doc__": hello.description,
+        # No module: its code is not in any that a traceback could show.
+        "__module__": "pickosim_command_" + sha256(repr(words).encode()).hexdigest()[:16],
+        "__annotations__": {name: type(value) for name, value in hello.parameters.items()},
+        "words": words,
+        "hello": hello,
+        **hello.parameters,
+    }
+    return type("Program", (Command,), members)
+
+
+def _asks(method: str) -> Callable[[Command, Turn], NDArray[Any]]:
+    def ask(self: Command, turn: Turn) -> NDArray[Any]:
+        return self._answers(method, turn)
+
+    return ask
+
+
+def _again(words: tuple[str, ...], parameters: Mapping[str, Default]) -> Command:
+    """A bot from another process."""
+    return command_class(words)(**parameters)
