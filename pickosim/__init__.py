@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pickosim.api import benchmark, diff_rules, play, report, resume, show_rules, watch
+    from pickosim.bots.simple import SimpleStrategy, SimpleTurn
     from pickosim.bots.strategy import Strategy
     from pickosim.bots.table_view import BoolArray, FloatArray, IntArray
     from pickosim.bots.view import After, Turn
@@ -52,6 +53,8 @@ _HOMES = {
     "Progress": "runs.progress",
     "Results": "runs.results",
     "RuleSet": "rules",
+    "SimpleStrategy": "bots.simple",
+    "SimpleTurn": "bots.simple",
     "Strategy": "bots.strategy",
     "Turn": "bots.view",
     "Valuation": "solver.valuation",
@@ -90,6 +93,8 @@ __all__ = [
     "Progress",
     "Results",
     "RuleSet",
+    "SimpleStrategy",
+    "SimpleTurn",
     "Strategy",
     "Turn",
     "Valuation",

@@ -496,12 +496,18 @@ def new(
     valuation: Annotated[
         bool, typer.Option("--valuation", help="A bot that only says what a position is worth.")
     ] = False,
+    simple: Annotated[
+        bool, typer.Option("--simple", help="A bot that decides one game at a time, without NumPy.")
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
 ) -> None:
     """Write a new bot to begin with; it runs as it is."""
     from pickosim.bots.catalogue import write_bot
 
-    write_bot(file, valuation=valuation, force=force)
+    if simple and valuation:
+        raise PickosimError("A new bot is --simple or a --valuation, not both.")
+    template = "simple" if simple else "valuation" if valuation else "bot"
+    write_bot(file, template, force=force)
     name = shlex.quote(str(file))
     print(f"{file} is a bot that runs as it is. Now:")
     print(f"  pickosim watch {name} eager")

@@ -7,10 +7,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from pickosim.bots.plain import ATTRIBUTES
 from pickosim.columns import Frame
 from pickosim.games.frames import PLAY_FRAMES, SAVED_GAMES
 from pickosim.rule_files import rules_schema
-from pickosim.rule_pages import classic_file, rules_page
+from pickosim.rule_pages import SECTION, classic_file, rules_page
 from pickosim.studies.experiments import experiment_schema
 from pickosim.studies.kinds import OPTIONS, study_kind
 from pickosim.studies.measures import MEASURES
@@ -32,9 +33,14 @@ Intervals are computed over blocks (games with the same dice, in all rotations o
 
 def generated(checkout: Path) -> dict[str, str]:
     """The files of a checkout that are generated, in whole or in sections, by name."""
-    rules = (checkout / "docs/rules.md").read_text(encoding="utf-8")
+    pages = {
+        name: (checkout / f"docs/{name}.md").read_text(encoding="utf-8")
+        for name in ("rules", "protocol", "simple_bots")
+    }
     return {
-        "docs/rules.md": rules_page(rules),
+        "docs/rules.md": rules_page(pages["rules"]),
+        "docs/protocol.md": _with_fields(pages["protocol"]),
+        "docs/simple_bots.md": _with_fields(pages["simple_bots"]),
         "docs/tables.md": "\n".join(_tables_page()),
         "docs/options.md": "\n".join(_options_page()),
         "docs/schemas/experiment.json": _json(experiment_schema()),
@@ -48,6 +54,17 @@ def write_documents(checkout: Path) -> None:
     for name, text in generated(checkout).items():
         (checkout / name).parent.mkdir(parents=True, exist_ok=True)
         (checkout / name).write_text(text, encoding="utf-8")
+
+
+def _with_fields(page: str) -> str:
+    """A page with its table of what a bot sees of one game renewed."""
+    rows = [
+        f"| `{name}` | {attribute.form} | {' '.join(attribute.about.split())} |\n"
+        for name, attribute in ATTRIBUTES.items()
+        if attribute.rows == "n"
+    ]
+    table = "".join(["| name | in one game | |\n|---|---|---|\n", *rows])
+    return SECTION.sub(lambda found: f"{found[1]}{found[2]}{table}", page)
 
 
 def _json(content: object) -> str:

@@ -16,7 +16,9 @@ from pickosim.cli import run
 from pickosim.errors import PickosimError
 from pickosim.reports.bot_text import bot_page, bots_table
 
-KINDS = pytest.mark.parametrize("kind", [[], ["--valuation"]], ids=["bot", "valuation"])
+KINDS = pytest.mark.parametrize(
+    "kind", [[], ["--simple"], ["--valuation"]], ids=["bot", "simple", "valuation"]
+)
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +45,7 @@ def test_a_new_bot_fulfils_the_contract(kind, tmp_path, executor):  # noqa: F811
 @KINDS
 def test_a_new_bot_plays_a_tournament(kind, capsys):
     run(["new", "my_bot.py", *kind])
-    other = "my_bot.py:rival=1" if kind else "my_bot.py:dice=4"
+    other = "my_bot.py:rival=1" if "--valuation" in kind else "my_bot.py:dice=4"
     bots = ["my_bot.py", other, "eager", "random"]
     assert run(["tournament", *bots, "--games", "200", "--workers", "1"]) == 0
     standings = capsys.readouterr().out.split("\n\n")[0]

@@ -29,7 +29,8 @@ STRATEGIES = sorted((ROOT / "strategies").glob("*.py"))
 LAYERS = {
     "": "errors files parcels amounts rules rule_files explanations columns",
     "engine": "kernels records dice rulebook log table turn claim tally results",
-    "bots": "table_view view strategy heuristics digest guard loading catalogue entrants",
+    "bots": "table_view view strategy heuristics plain simple digest guard keeper program command specs loading "
+    "catalogue entrants",
     "solver": "graph law solve cache valuation",
     "games": "match ask batch frames trace observers check",
     "turn_odds": "question answer",

@@ -14,7 +14,10 @@ from pathlib import Path
 from string import Template
 from typing import Any, get_type_hints
 
+from pickosim.bots.command import Command
+from pickosim.bots.digest import command_files
 from pickosim.bots.loading import ENTRY_POINTS, built_in_bots, installed_bots, load_bot
+from pickosim.bots.specs import parts_of
 from pickosim.bots.strategy import Strategy
 from pickosim.bots.view import METHODS
 from pickosim.errors import BotError, PickosimError
@@ -84,7 +87,7 @@ def describe(spec: str) -> Description:
         parameters=tuple(_parameter(kind, each) for each in fields(kind) if each.init),  # type: ignore[arg-type]
         decisions={method: _decided_by(kind, method) for method in OPTIONAL},
         source=_source(spec),
-        file=inspect.getsourcefile(kind) or "",
+        file=_file(kind),
     )
 
 
@@ -120,8 +123,14 @@ def _decided_by(kind: type[Strategy], method: str) -> str:
     return names.get(home, home.__name__)
 
 
+def _file(kind: type[Strategy]) -> str:
+    if issubclass(kind, Command):
+        return ", ".join(str(path) for path in command_files(kind.words).values())
+    return inspect.getsourcefile(kind) or ""
+
+
 def _source(spec: str) -> str:
-    name = spec.partition(":")[0]
+    name = parts_of(spec)[0]
     if name in built_in_bots():
         return BUILT_IN
     if name not in installed_bots():
@@ -133,9 +142,13 @@ def _source(spec: str) -> str:
 # ---------------------------------------------------------------------------------------- a new bot
 
 
-def write_bot(path: Path, *, valuation: bool = False, force: bool = False) -> None:
-    """Write the file of a new bot that already runs."""
-    source = bot_source(path, valuation=valuation)
+TEMPLATES = ("bot", "simple", "valuation")
+"""Kinds of new bots: for many games at once, for one game at a time, or one that only values positions."""
+
+
+def write_bot(path: Path, template: str = "bot", *, force: bool = False) -> None:
+    """Write the file of a new bot that already runs; `template` is one of TEMPLATES."""
+    source = bot_source(path, template)
     if path.exists() and not force:
         raise PickosimError(f"{path} already exists; add --force to overwrite it.")
     try:
@@ -144,10 +157,13 @@ def write_bot(path: Path, *, valuation: bool = False, force: bool = False) -> No
         raise PickosimError(f"{path} cannot be written: {error.strerror}.") from error
 
 
-def bot_source(path: Path, *, valuation: bool = False) -> str:
-    """The source of a new bot: a strategy with two methods, or a valuation."""
-    template = "valuation.py.txt" if valuation else "bot.py.txt"
-    text = files("pickosim.bots").joinpath("templates", template).read_text(encoding="utf-8")
+def bot_source(path: Path, template: str = "bot") -> str:
+    """The source of a new bot of one of the TEMPLATES."""
+    text = (
+        files("pickosim.bots")
+        .joinpath("templates", f"{template}.py.txt")
+        .read_text(encoding="utf-8")
+    )
     return Template(text).substitute(name=class_name(path), file=shlex.quote(path.as_posix()))
 
 
@@ -163,7 +179,10 @@ def class_name(path: Path) -> str:
     if not name.isidentifier():
         return f"Bot{name}"
     # The imported classes keep their names; Python keywords are not allowed as names.
-    imported = ("After", "FloatArray", "Strategy", "Turn", "Valuation")
+    imported = (
+        *("After", "FloatArray", "Strategy", "Turn", "Valuation"),
+        *("SimpleStrategy", "SimpleTurn"),
+    )
     return f"{name}Bot" if name in imported or keyword.iskeyword(name) else name
 
 

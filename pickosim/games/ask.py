@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 import pickosim.strategies
 from pickosim.bots.guard import Guard, is_from_bot, place_in_bot, time_limit
+from pickosim.bots.simple import SimpleTurn
 from pickosim.bots.strategy import Strategy
 from pickosim.bots.table_view import TableView
 from pickosim.bots.view import METHODS, Turn
@@ -286,7 +287,7 @@ def _raised(error: BaseException, kind: type[Strategy]) -> str:
     said = f"raised {type(error).__name__}: {error}".rstrip(": ")
     if isinstance(error, ValueError) and "truth value of an array" in said:
         said = said.partition(". Use")[0] + "; use & | ~ on arrays, not and, or, not, if"
-    if isinstance(error, AttributeError) and isinstance(error.obj, TableView):
+    if isinstance(error, AttributeError) and isinstance(error.obj, TableView | SimpleTurn):
         public = [name for name in dir(type(error.obj)) if not name.startswith("_")]
         said += suggest(str(error.name), public)
     where = place_in_bot(error, kind)

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pickosim.bots.guard import in_bot, times_printed
+from pickosim.bots.simple import SimpleTurn
 from pickosim.bots.strategy import Strategy, own_methods
 from pickosim.bots.table_view import BoolArray
 from pickosim.bots.view import METHODS, After, Turn
@@ -260,6 +261,15 @@ class _ShownAfter(After):
         return super().__getattribute__(name)
 
 
+class _ShownSimpleTurn(SimpleTurn):
+    """One game of a turn that records which private attributes a bot uses."""
+
+    def __getattribute__(self, name: str) -> Any:
+        if name.startswith("_"):
+            _record_private(object.__getattribute__(self, "_games").turn, "turn", name)
+        return super().__getattribute__(name)
+
+
 Shown = TypeVar("Shown", Turn, After)
 
 
@@ -267,6 +277,7 @@ def _shown(view: Shown, onlooker: Onlooker) -> Shown:
     """The same view, as a copy that records the use of private attributes."""
     shown = copy(view)
     vars(shown)["onlooker"] = onlooker
+    vars(shown)["simple_turn"] = _ShownSimpleTurn
     kind: Any = _ShownTurn if isinstance(view, Turn) else _ShownAfter
     shown.__class__ = kind
     return shown

@@ -1,0 +1,234 @@
+"""Bots that decide one game at a time, in plain Python: an adapter on top of `Strategy`.
+
+    class MyBot(SimpleStrategy):
+        def pick(self, turn):
+            return max(turn.legal)
+
+        def stop(self, turn):
+            return turn.can_claim
+
+The methods are those of `Strategy`; each gets one game and returns one answer.
+"""
+
+from __future__ import annotations
+
+import operator
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from functools import wraps
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from pickosim.bots.plain import ATTRIBUTES, Attribute, entries
+from pickosim.bots.strategy import Strategy
+from pickosim.bots.view import METHODS, Turn
+from pickosim.errors import AnswerError
+from pickosim.rules import RuleSet
+
+Option = TypeVar("Option")
+
+_NUMBERS = ("pick", "claim", "rob")
+_LARGEST = 1 << 62
+
+
+class _Games:
+    """The games of a question, with the attributes that were read so far."""
+
+    def __init__(self, turn: Turn) -> None:
+        self.turn = turn
+        self.read: dict[str, list[Any]] = {}
+        self.draws: list[list[float]] = []
+
+    def value(self, attribute: Attribute, place: int) -> Any:
+        """An attribute of one game; a list or set is a new one, so that a bot may change it."""
+        read = self.read.get(attribute.name)
+        if read is None:
+            read = self.read[attribute.name] = entries(self.turn, attribute.name)
+        if attribute.rows != "n":
+            return list(read)
+        if not attribute.columns:
+            return read[place]
+        return set(read[place]) if attribute.is_bool else list(read[place])
+
+    def draw(self, number: int, place: int) -> float:
+        """A random number of one game, by how many it has drawn before."""
+        while len(self.draws) <= number:
+            self.draws.append(self.turn.random().tolist())
+        return self.draws[number][place]
+
+
+class SimpleTurn:
+    """What the player on turn sees in one game: the attributes of `Turn`, as plain values.
+
+    **Faces** are 1 to 5, and 6 for the worm; a list by face has 7 entries, so that entry f is face f.
+    **Players** are counted from the one on turn: 0 is you, 1 plays next. **Tiles** are named by their value;
+    a list by tile has them in the order of `tiles`. **Specialists** are numbered as in
+    `pickosim.SPECIALISTS`; -1 is none.
+
+    Attributes are computed when they are first read.
+    """
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    def __init__(self, games: _Games, place: int) -> None:
+        self._games = games
+        self._place = place
+        self._draws = 0
+
+    @property
+    def rules(self) -> RuleSet:
+        """The rule set."""
+        return self._games.turn.rules
+
+    @property
+    def players(self) -> int:
+        """The number of players."""
+        return self._games.turn.players
+
+    @property
+    def seat(self) -> int:
+        """Your seat, from 0; seat 0 played first."""
+        return self._games.turn.seat
+
+    @property
+    def question(self) -> str:
+        """The method that is being called."""
+        return self._games.turn.question
+
+    def can_claim_with(self, total: int) -> bool:
+        """Whether another total, with a worm, could claim anything."""
+        alone = self._games.turn._only(np.array([self._place]))
+        return bool(alone.can_claim_with(np.array([total]))[0])
+
+    def worms_on(self, tile: int) -> int:
+        """Worms on a tile given by its value; 0 for 0, which is no tile in `tops`."""
+        worms: dict[int, int] = dict(zip(self.tiles, self.tile_worms, strict=True))
+        return worms[tile] if tile else 0
+
+    def best(self, scores: Sequence[float] | Mapping[int, float]) -> int:
+        """The legal face with the highest score, by face; of equal ones, the higher face."""
+        legal: Set[int] = self.legal
+        return max(legal, key=lambda face: (scores[face], face))
+
+    def random(self) -> float:
+        """A number in [0, 1): a fresh one at each call, the same in every replay."""
+        self._draws += 1
+        return self._games.draw(self._draws - 1, self._place)
+
+    def choose(self, options: Collection[Option]) -> Option:
+        """One of the options at random; those of a set are sorted first."""
+        listed: list[Any] = sorted(options) if isinstance(options, Set) else list(options)
+        if not listed:
+            raise ValueError("there are no options to choose from")
+        chosen: Option = listed[int(self.random() * len(listed))]
+        return chosen
+
+
+class _Shown:
+    """An attribute of a SimpleTurn, read from the games of the question at first use."""
+
+    def __init__(self, attribute: Attribute) -> None:
+        self.attribute = attribute
+        self.__doc__ = f"{attribute.form}: {attribute.about}"
+
+    def __get__(self, turn: SimpleTurn | None, kind: type | None = None) -> Any:
+        if turn is None:
+            return self
+        value = turn._games.value(self.attribute, turn._place)
+        turn.__dict__[self.attribute.name] = value
+        return value
+
+
+for _attribute in ATTRIBUTES.values():
+    setattr(SimpleTurn, _attribute.name, _Shown(_attribute))
+
+
+class SimpleStrategy(Strategy):
+    """Base class of bots that decide one game at a time."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        for name in METHODS:
+            if isinstance(method := vars(cls).get(name), FunctionType):
+                setattr(cls, name, _for_many(method, *_CHECKS[name in _NUMBERS]))
+        if isinstance(explain := vars(cls).get("explain"), FunctionType):
+            cls.explain = _for_the_first(explain)  # type: ignore[assignment, method-assign]
+        super().__init_subclass__(**options)
+
+    @abstractmethod
+    def pick(self, turn: SimpleTurn) -> int:  # type: ignore[override]
+        """The face to set aside, one of `turn.legal`."""
+
+    @abstractmethod
+    def stop(self, turn: SimpleTurn) -> bool:  # type: ignore[override]
+        """Stop now? Called after each set-aside that leaves dice and a new face."""
+
+    if TYPE_CHECKING:  # the defaults are those of `Strategy`, which decide many games at once
+
+        def claim(self, turn: SimpleTurn) -> int: ...  # type: ignore[override]
+        def reroll(self, turn: SimpleTurn) -> bool: ...  # type: ignore[override]
+        def use_golden_die(self, turn: SimpleTurn) -> bool: ...  # type: ignore[override]
+        def keep_new_specialist(self, turn: SimpleTurn) -> bool: ...  # type: ignore[override]
+        def rob(self, turn: SimpleTurn) -> int: ...  # type: ignore[override]
+
+
+def _for_many(
+    method: FunctionType, checked: Callable[[Any], object], kind: type
+) -> Callable[[SimpleStrategy, Turn | SimpleTurn], Any]:
+    """The method that the engine calls for a method that decides one game."""
+
+    @wraps(method)
+    def answers(self: SimpleStrategy, turn: Turn | SimpleTurn) -> Any:
+        if isinstance(turn, SimpleTurn):  # called by the bot itself
+            return method(self, turn)
+        games, shown = _Games(turn), _shown_as(turn)
+        return np.array(
+            [checked(method(self, shown(games, place))) for place in range(len(turn))], kind
+        )
+
+    return answers
+
+
+def _for_the_first(method: FunctionType) -> Callable[[SimpleStrategy, Turn | SimpleTurn], Any]:
+    @wraps(method)
+    def answer(self: SimpleStrategy, turn: Turn | SimpleTurn) -> Any:
+        one = turn if isinstance(turn, SimpleTurn) else _shown_as(turn)(_Games(turn), 0)
+        return method(self, one)
+
+    return answer
+
+
+def _shown_as(turn: Turn) -> type[SimpleTurn]:
+    """What shows a bot one game of a turn; a check uses a class of its own."""
+    kind: type[SimpleTurn] = vars(turn).get("simple_turn", SimpleTurn)
+    return kind
+
+
+def _number(answer: Any) -> int:
+    """An answer as a whole number."""
+    if type(answer) is not int:
+        try:
+            if isinstance(answer, bool | np.bool_):
+                raise TypeError
+            answer = operator.index(answer)
+        except TypeError:
+            raise AnswerError(f"returned {answer!r}; return one whole number") from None
+    if not -_LARGEST < answer < _LARGEST:
+        raise AnswerError(f"returned {answer}; return one whole number of the options")
+    return int(answer)
+
+
+def _truth(answer: Any) -> bool:
+    """An answer as a bool."""
+    if isinstance(answer, bool | np.bool_):
+        return bool(answer)
+    raise AnswerError(f"returned {answer!r}; return True or False")
+
+
+_CHECKS: tuple[tuple[Callable[[Any], object], type[np.generic]], ...] = (
+    (_truth, np.bool_),
+    (_number, np.int64),
+)
