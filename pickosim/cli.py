@@ -228,7 +228,7 @@ def _parameter(option: Declared) -> inspect.Parameter:
     if option.is_flag:
         kind = Annotated[bool, typer.Option(option.flag, help=about.help)]
     elif about.positional:
-        words: Any = str if option.type is str else list[str]
+        words: Any = list[str] if option.is_list else str
         kind = Annotated[
             words if option.is_required else words | None,
             typer.Argument(metavar=metavar, help=about.help, show_default=False),

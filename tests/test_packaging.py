@@ -29,7 +29,7 @@ STRATEGIES = sorted((ROOT / "strategies").glob("*.py"))
 LAYERS = {
     "": "errors files parcels amounts rules rule_files explanations columns",
     "engine": "kernels records dice rulebook log table turn claim tally results",
-    "bots": "table_view view strategy heuristics digest guard loading catalogue entrants",
+    "bots": "table_view view strategy heuristics cell_code digest guard given loading catalogue entrants",
     "solver": "graph law solve cache valuation",
     "games": "match ask batch frames trace observers check",
     "turn_odds": "question answer",
@@ -40,7 +40,7 @@ LAYERS = {
     "compare balance_sums balance_search balance_results balance_findings balance experiments stored warm",
     " ": "baseline bench",
     "reports": "layout intervals cells story rules_text bot_text odds_text bench_text tournament_text compare_text balance_text "
-    "result_text charts figures html_report",
+    "result_text notebook charts figures html_report",
     "  ": "api rule_pages documents __init__ terminal cli",
 }
 READING_ORDER = [

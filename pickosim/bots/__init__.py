@@ -1,6 +1,6 @@
 """Bots: what a strategy sees and decides, and how a bot is found by name, path or entry point.
 
 In reading order: `table_view` (the table in many games), `view` (what a strategy sees of a turn), `strategy` (what it decides), `heuristics` (parts that simple bots
-share), `digest` (hashes of source and data files), `guard` (a time limit around a bot's code), `loading` (a bot by name or
-path), `catalogue` (all available bots), `entrants` (the bots of a run).
+share), `cell_code` (the code of a class in a notebook), `digest` (hashes of source and data files), `guard` (a time limit
+around a bot's code), `given` (bots as Python objects), `loading` (a bot by name or path), `catalogue` (all available bots), `entrants` (the bots of a run).
 """

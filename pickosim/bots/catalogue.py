@@ -84,8 +84,15 @@ def describe(spec: str) -> Description:
         parameters=tuple(_parameter(kind, each) for each in fields(kind) if each.init),  # type: ignore[arg-type]
         decisions={method: _decided_by(kind, method) for method in OPTIONAL},
         source=_source(spec),
-        file=inspect.getsourcefile(kind) or "",
+        file=_file(kind),
     )
+
+
+def _file(kind: type[Strategy]) -> str:
+    try:
+        return inspect.getsourcefile(kind) or ""
+    except (OSError, TypeError):  # it is in no file
+        return ""
 
 
 def _docstring(kind: type[Strategy]) -> str:
