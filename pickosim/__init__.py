@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from pickosim.studies.tournament import tournament
     from pickosim.turn_odds.answer import odds
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "After": "bots.view",
