@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from html import escape
 from typing import Any
@@ -31,13 +32,18 @@ def results_html(results: Results) -> str:
         for name in LEADING.get(kind, (study.main_frame,))
         if name in results.frames and len(results.frames[name])
     ]
-    parts = [f"<p><strong>{escape(results.headline)}</strong></p>"]
+    parts = [f"<p><strong>{_prose(results.headline)}</strong></p>"]
     for name in names:
         parts.append(table_html(results.frames[name], study.frame_types[name], name))
-    parts += [f"<p>{escape(remark)}</p>" for remark in results.remarks]
+    parts += [f"<p>{_prose(remark)}</p>" for remark in results.remarks]
     others = ", ".join(f"<code>{name}</code>" for name in results.frames if name not in names)
     parts.append(f"<p>{results.games:,} games. More tables: {others}.</p>")
     return f"<div>{chr(10).join(parts)}</div>"
+
+
+def _prose(text: str) -> str:
+    """A sentence: names in backticks are set as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def played_html(played: Played) -> str:
@@ -96,10 +102,8 @@ def chart_names(results: Results) -> list[str]:
 
 
 def _drawings(results: Results) -> Mapping[str, Any]:
-    try:
-        from pickosim.reports.figures import figures_of
-    except ImportError as error:
-        raise PickosimError("Charts need more packages: pip install 'pickosim[report]'.") from error
+    from pickosim.reports.figures import figures_of  # which says what packages are missing
+
     drawn = {
         figure.name: figure.draw() for figure in figures_of(results) if figure.draw is not None
     }
