@@ -11,7 +11,7 @@ import polars as pl
 from pickosim.amounts import LANE, parse_count
 from pickosim.bench import run_bench
 from pickosim.bots.catalogue import Description, catalogue, describe, write_bot
-from pickosim.bots.entrants import check_bot_sources, split_bot_list
+from pickosim.bots.entrants import check_bot_sources
 from pickosim.bots.given import given_class
 from pickosim.bots.guard import ANSWER_SECONDS, GAME_SECONDS, check_seconds
 from pickosim.bots.guard import answer_seconds as time_limit_of
@@ -45,7 +45,7 @@ MOST_LISTED = 3
 
 
 def play(
-    bots: str | Sequence[BotLike],
+    bots: Sequence[BotLike],
     rules: str | Path | RuleSet = "classic",
     games: int | str = 10_000,
     seed: int = 0,
@@ -63,20 +63,15 @@ def play(
     """
     number = parse_count(games)
     with time_limit_of(check_seconds(answer_seconds)), shown_progress(progress) as told:
-        match = make_match(_listed_bots(bots), load_rules(rules, set), seed)
+        match = make_match(bots, load_rules(rules, set), seed)
         check_numbers(first, number)
         told.begin(number)
         tally = play_games(match, first, number, on_over=lambda over: told.played(over, str))
         return Played(match, first, tally)
 
 
-def _listed_bots(bots: str | Sequence[BotLike]) -> Sequence[BotLike]:
-    """Bots as a list; a text separates them by commas."""
-    return split_bot_list(bots) if isinstance(bots, str) else bots
-
-
 def watch(
-    bots: str | Sequence[BotLike] = (),
+    bots: Sequence[BotLike] = (),
     rules: str | Path | RuleSet = "classic",
     seed: int = 0,
     game: int = 0,
@@ -93,7 +88,7 @@ def watch(
     with time_limit_of(check_seconds(answer_seconds)):
         if run is not None:
             return trace_game(game_of_run(run, game, rotation), game)
-        return trace_game(make_match(_listed_bots(bots), load_rules(rules, set), seed), game)
+        return trace_game(make_match(bots, load_rules(rules, set), seed), game)
 
 
 def resume(

@@ -30,10 +30,15 @@ def _add_class(kind: type, found: dict[str, str]) -> None:
             _add_class(base, found)
     for name, value in vars(kind).items():
         function = _function(value)
-        if function is not None and function.__code__.co_filename != "<string>":
+        if function is not None and not _is_generated(name, function):
             _add_function(f"{kind.__qualname__}.{name}", function, found)
         elif function is None and not name.startswith("_"):
             found[f"{kind.__qualname__}.{name}"] = _value_text(value)
+
+
+def _is_generated(name: str, function: FunctionType) -> bool:
+    """Whether a method was written by `dataclass`."""
+    return name.startswith("__") and function.__code__.co_filename == "<string>"
 
 
 def _add_function(name: str, function: FunctionType, found: dict[str, str]) -> None:
