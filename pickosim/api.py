@@ -61,7 +61,7 @@ def play(
     TOML file or a RuleSet, with options changed by `set`, e.g. `["dice=7"]`; games a number or text, e.g. "10k". A
     bot may take `answer_seconds` for an answer, about thousands of games at once. `progress=True` shows a bar.
     """
-    number = parse_count(games)
+    number = games if isinstance(games, int) else parse_count(games)
     with time_limit_of(check_seconds(answer_seconds)), shown_progress(progress) as told:
         match = make_match(bots, load_rules(rules, set), seed)
         check_numbers(first, number)
