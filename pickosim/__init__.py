@@ -2,8 +2,8 @@
 
     import pickosim
 
-    played = pickosim.play(["eager", "random"], rules="extrawurm", games=100_000, seed=1)
-    played.games, played.seats, played.specialists  # polars frames
+    played = pickosim.play(["eager", "random"], rules="classic", games="10k", seed=1)
+    played.standings, played.games, played.seats  # polars frames
 
 Names are loaded when they are first used: importing pickosim is quick.
 """
@@ -14,7 +14,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pickosim.api import benchmark, diff_rules, play, report, resume, show_rules, watch
+    from pickosim.api import (
+        benchmark,
+        check,
+        diff_rules,
+        list_strategies,
+        new,
+        play,
+        report,
+        resume,
+        show_rules,
+        show_strategy,
+        watch,
+    )
     from pickosim.bots.simple import SimpleStrategy, SimpleTurn
     from pickosim.bots.strategy import Strategy
     from pickosim.bots.table_view import BoolArray, FloatArray, IntArray
@@ -36,7 +48,7 @@ if TYPE_CHECKING:
     from pickosim.studies.tournament import tournament
     from pickosim.turn_odds.answer import odds
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "After": "bots.view",
@@ -60,13 +72,16 @@ _HOMES = {
     "Valuation": "solver.valuation",
     "balance": "studies.balance",
     "benchmark": "api",
+    "check": "api",
     "compare": "studies.compare",
     "diff_rules": "api",
     "experiment": "studies.experiments",
     "explain_rule": "explanations",
     "explain_rules": "explanations",
+    "list_strategies": "api",
     "load_results": "studies.stored",
     "load_rules": "rule_files",
+    "new": "api",
     "odds": "turn_odds.answer",
     "play": "api",
     "presets": "rule_files",
@@ -74,6 +89,7 @@ _HOMES = {
     "report": "api",
     "resume": "api",
     "show_rules": "api",
+    "show_strategy": "api",
     "tournament": "studies.tournament",
     "watch": "api",
 }
@@ -100,13 +116,16 @@ __all__ = [
     "Valuation",
     "balance",
     "benchmark",
+    "check",
     "compare",
     "diff_rules",
     "experiment",
     "explain_rule",
     "explain_rules",
+    "list_strategies",
     "load_results",
     "load_rules",
+    "new",
     "odds",
     "play",
     "presets",
@@ -114,6 +133,7 @@ __all__ = [
     "report",
     "resume",
     "show_rules",
+    "show_strategy",
     "tournament",
     "watch",
 ]

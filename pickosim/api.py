@@ -8,66 +8,87 @@ from pathlib import Path
 
 import polars as pl
 
-from pickosim.amounts import LANE
+from pickosim.amounts import LANE, parse_count
 from pickosim.bench import run_bench
+from pickosim.bots.catalogue import Description, catalogue, describe, write_bot
 from pickosim.bots.entrants import check_bot_sources
+from pickosim.bots.given import given_class
 from pickosim.bots.guard import ANSWER_SECONDS, GAME_SECONDS, check_seconds
 from pickosim.bots.guard import answer_seconds as time_limit_of
-from pickosim.bots.strategy import Strategy
+from pickosim.bots.loading import BotLike, as_specs, load_bot
 from pickosim.errors import BotError, PickosimError
 from pickosim.explanations import options_in_use
 from pickosim.games.batch import play_games
+from pickosim.games.check import Effort, check_bot
 from pickosim.games.frames import Played
 from pickosim.games.match import Match, check_numbers, make_match
 from pickosim.games.trace import Event, trace_game
+from pickosim.reports.bot_text import parameters_text
 from pickosim.reports.html_report import write_report
 from pickosim.rule_files import differences, load_rules
 from pickosim.rules import RuleSet
 from pickosim.runs.folder import RunFolder
-from pickosim.runs.progress import Progress
+from pickosim.runs.progress import Progress, shown_progress
 from pickosim.runs.results import Results
 from pickosim.runs.run import resume as resume_run
+from pickosim.runs.run import resume_in_python
 from pickosim.studies.kinds import study_kind
 from pickosim.studies.options import CORES, RunOptions, make_options
 from pickosim.studies.schedule import rotations
 from pickosim.studies.stored import load_results, planned_study
 from pickosim.studies.study import crew_of, study_of
 from pickosim.studies.tournament import Tournament
+from pickosim.studies.warm import warm_up
 
 MOST_LISTED = 3
 """Damaged files that are named."""
 
 
 def play(
-    bots: Sequence[str | Strategy],
-    rules: str | RuleSet = "classic",
-    games: int = 10_000,
+    bots: Sequence[BotLike],
+    rules: str | Path | RuleSet = "classic",
+    games: int | str = 10_000,
     seed: int = 0,
     first: int = 0,
     *,
+    set: Sequence[str] = (),
     answer_seconds: float = ANSWER_SECONDS,
+    progress: bool | Progress | None = None,
 ) -> Played:
     """Play games between bots, seated in this order (seat 0 begins), numbered from `first`.
 
-    A bot may take so many seconds for an answer, about thousands of games at once.
+    Bots are names, paths, classes or instances, e.g. `["eager", "my_bot.py", MyBot(target=25)]`; rules a preset, a
+    TOML file or a RuleSet, with options changed by `set`, e.g. `["dice=7"]`; games a number or text, e.g. "10k". A
+    bot may take `answer_seconds` for an answer, about thousands of games at once. `progress=True` shows a bar.
     """
-    with time_limit_of(check_seconds(answer_seconds)):
-        match = make_match(bots, rules, seed)
-        check_numbers(first, games)
-        return Played(match, first, play_games(match, first, games))
+    number = games if isinstance(games, int) else parse_count(games)
+    with time_limit_of(check_seconds(answer_seconds)), shown_progress(progress) as told:
+        match = make_match(bots, load_rules(rules, set), seed)
+        check_numbers(first, number)
+        told.begin(number)
+        tally = play_games(match, first, number, on_over=lambda over: told.played(over, str))
+        return Played(match, first, tally)
 
 
 def watch(
-    bots: Sequence[str | Strategy],
-    rules: str | RuleSet = "classic",
+    bots: Sequence[BotLike] = (),
+    rules: str | Path | RuleSet = "classic",
     seed: int = 0,
     game: int = 0,
     *,
+    set: Sequence[str] = (),
+    run: str | Path | None = None,
+    rotation: int = 0,
     answer_seconds: float = GAME_SECONDS,
 ) -> list[Event]:
-    """Every event of one game, the same game that a batch with that seed plays as that number."""
+    """Every event of one game, the same game that a batch with that seed plays as that number.
+
+    With `run`, a tournament's folder, it is a game of that run, with the seats rotated so far.
+    """
     with time_limit_of(check_seconds(answer_seconds)):
-        return trace_game(make_match(bots, rules, seed), game)
+        if run is not None:
+            return trace_game(game_of_run(run, game, rotation), game)
+        return trace_game(make_match(bots, load_rules(rules, set), seed), game)
 
 
 def resume(
@@ -77,21 +98,31 @@ def resume(
     backend: str | None = None,
     scheduler: str | None = None,
     answer_seconds: float = ANSWER_SECONDS,
-    progress: Progress | None = None,
+    progress: bool | Progress | None = None,
+    bots: Sequence[BotLike] = (),
 ) -> Results:
     """Resume an interrupted run; the results are identical to those of an uninterrupted one.
 
-    Damaged files of a finished run are made again.
+    Damaged files of a finished run are made again. `bots` are those of the run that were given as classes or
+    instances: they are in no file to be loaded from.
     """
-    options = make_options(
-        RunOptions,
-        workers=workers,
-        backend=backend,
-        scheduler=scheduler,
-        answer_seconds=answer_seconds,
-    )
-    progress = progress or Progress()
-    run_folder = RunFolder(Path(folder))
+    as_specs(bots)
+    with shown_progress(progress) as told:
+        return _resume(
+            Path(folder),
+            make_options(
+                RunOptions,
+                workers=workers,
+                backend=backend,
+                scheduler=scheduler,
+                answer_seconds=answer_seconds,
+            ),
+            told,
+        )
+
+
+def _resume(folder: Path, options: RunOptions, progress: Progress) -> Results:
+    run_folder = RunFolder(folder)
     with run_folder.reopen() as manifest:
         if run_folder.was_restored:
             progress.say("manifest.json was damaged; it is restored from plan.json.")
@@ -104,13 +135,19 @@ def resume(
         try:
             study = study_of(study_kind(manifest["kind"]), manifest)
         except BotError as error:
+            absent = [name for name in manifest.get("given_bots", []) if given_class(name) is None]
+            if absent:
+                raise BotError(
+                    f"The run has bots that were defined in Python and not in a file ({', '.join(absent)}). To resume "
+                    f"it: {resume_in_python(folder, manifest['given_bots'])}"
+                ) from error
             began = Path(manifest["directory"])
             if began == Path.cwd():
                 raise
             raise BotError(
                 f"{error} The run was started in {began}: resume it from there."
             ) from error
-        return resume_run(study, run_folder, manifest, crew_of(options), progress)
+        return resume_run(study, run_folder, manifest, crew_of(options, study), progress)
 
 
 def _listed(files: Sequence[str]) -> str:
@@ -162,6 +199,48 @@ def diff_rules(a: str | Path | RuleSet, b: str | Path | RuleSet) -> pl.DataFrame
     """What differs between two rule sets: option or entry, its value in `a`, its value in `b`."""
     rows = differences(load_rules(a), load_rules(b))
     return pl.DataFrame(rows, dict.fromkeys(("option", "a", "b"), pl.String), orient="row")
+
+
+def list_strategies() -> pl.DataFrame:
+    """All bots that can be named: what each one does, its parameters with their defaults, whose idea it is."""
+    return pl.DataFrame(
+        [
+            {
+                "bot": bot.name,
+                "summary": bot.summary,
+                "parameters": parameters_text(bot.parameters),
+                "origin": bot.origin,
+                "source": bot.source,
+            }
+            for bot in catalogue()
+        ]
+    )
+
+
+def show_strategy(bot: BotLike) -> Description:
+    """All about one bot: its description, its parameters, what it decides."""
+    (spec,) = as_specs([bot])
+    return describe(spec)
+
+
+def new(
+    path: str | Path, *, simple: bool = False, valuation: bool = False, force: bool = False
+) -> Path:
+    """Write a new bot to begin with, which runs as it is.
+
+    With `simple` it decides one game at a time; with `valuation` it only says what positions are worth.
+    """
+    write_bot(Path(path), simple=simple, valuation=valuation, force=force)
+    return Path(path)
+
+
+def check(bot: BotLike, *, answer_seconds: float = GAME_SECONDS) -> pl.DataFrame:
+    """Check a bot against the strategy contract: one row per point, with `ok` and what was tested or is wrong."""
+    (spec,) = as_specs([bot])
+    load_bot(spec)  # a mistake in its name is reported before the kernels are loaded
+    warm_up()
+    effort = Effort(answer_seconds=check_seconds(answer_seconds))
+    return pl.DataFrame([asdict(finding) for finding in check_bot(spec, effort)])
 
 
 def benchmark(seconds: float = 2.0) -> pl.DataFrame:

@@ -228,7 +228,7 @@ def _parameter(option: Declared) -> inspect.Parameter:
     if option.is_flag:
         kind = Annotated[bool, typer.Option(option.flag, help=about.help)]
     elif about.positional:
-        words: Any = str if option.type is str else list[str]
+        words: Any = list[str] if option.is_list else str
         kind = Annotated[
             words if option.is_required else words | None,
             typer.Argument(metavar=metavar, help=about.help, show_default=False),
@@ -504,10 +504,7 @@ def new(
     """Write a new bot to begin with; it runs as it is."""
     from pickosim.bots.catalogue import write_bot
 
-    if simple and valuation:
-        raise PickosimError("A new bot is --simple or a --valuation, not both.")
-    template = "simple" if simple else "valuation" if valuation else "bot"
-    write_bot(file, template, force=force)
+    write_bot(file, simple=simple, valuation=valuation, force=force)
     name = shlex.quote(str(file))
     print(f"{file} is a bot that runs as it is. Now:")
     print(f"  pickosim watch {name} eager")

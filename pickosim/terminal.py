@@ -10,10 +10,11 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
@@ -116,31 +117,19 @@ def progress_bar() -> Iterator[Progress]:
     """A bar on standard error while a run is played; nothing where there is no terminal to draw it on."""
     from tqdm import tqdm
 
-    from pickosim.runs.progress import Progress
+    from pickosim.runs.progress import BAR, progress_on
 
     # What is done at once needs no bar.
-    options: dict[str, Any] = {"unit_scale": True, "smoothing": 0.1, "delay": 0.5}
-    with tqdm(unit=" games", leave=False, disable=None, **options) as bar:
-
-        def begin(games: int) -> None:
-            bar.total = (bar.total or 0) + games
-            bar.refresh()
-
-        def found(games: int) -> None:
-            if not bar.disable:
-                bar.initial += games  # what was played before does not count for the speed
-            bar.update(games)
-
-        def played(games: int, status: Callable[[], str]) -> None:
-            if not bar.disable:
-                bar.set_postfix_str(visible(status()), refresh=False)
-            bar.update(games)
+    with tqdm(disable=None, delay=0.5, **BAR) as bar:
 
         def say(sentence: str) -> None:
             bar.clear()
             note(sentence)
 
-        yield Progress(begin, found, played, say)
+        told = progress_on(bar, say)
+        yield replace(
+            told, played=lambda games, status: told.played(games, lambda: visible(status()))
+        )
 
 
 def show_results(results: Results, form: Literal["text", "json", "csv"]) -> None:

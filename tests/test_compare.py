@@ -114,11 +114,9 @@ class Games:
     def by_game(self, measure: str) -> np.ndarray:
         """(R, B): a number of each game."""
         scores = np.sort(self.seats["score"].to_numpy().reshape(-1, self.players), axis=1)
-        tiles = self.seats["tiles"].to_numpy().reshape(-1, self.players).sum(axis=1)
         wins = self.seats["win_share"].to_numpy().reshape(-1, self.players)
         eager = (self.seats["bot"] == "eager").to_numpy().reshape(-1, self.players)
         numbers = {
-            "tiles_left_out": len(self.rules.tiles) - tiles,
             "margin": scores[:, -1] - scores[:, -2],
             "ties": ((wins > 0) & (wins < 1)).any(axis=1),
             "lead_changes": self.leads,

@@ -29,8 +29,8 @@ STRATEGIES = sorted((ROOT / "strategies").glob("*.py"))
 LAYERS = {
     "": "errors files parcels amounts rules rule_files explanations columns",
     "engine": "kernels records dice rulebook log table turn claim tally results",
-    "bots": "table_view view strategy heuristics plain simple digest guard keeper program command specs loading "
-    "catalogue entrants",
+    "bots": "table_view view strategy heuristics plain simple cell_code digest guard given keeper program command specs "
+    "loading catalogue entrants",
     "solver": "graph law solve cache valuation",
     "games": "match ask batch frames trace observers check",
     "turn_odds": "question answer",
@@ -41,7 +41,7 @@ LAYERS = {
     "compare balance_sums balance_search balance_results balance_findings balance experiments stored warm",
     " ": "baseline bench",
     "reports": "layout intervals cells story rules_text bot_text odds_text bench_text tournament_text compare_text balance_text "
-    "result_text charts figures html_report",
+    "result_text charts figures notebook html_report",
     "  ": "api rule_pages documents __init__ terminal cli",
 }
 READING_ORDER = [

@@ -288,7 +288,7 @@ def test_no_public_name_is_that_of_a_module(name):
         ),
         (
             lambda: pickosim.tournament([None, "eager"]),
-            r"^bots cannot be \[None, 'eager'\]; e\.g\. bots = \['eager', 'random'\]\. Bots enter a run by name or path",
+            r"^bots cannot be \[None, 'eager'\]; e\.g\. bots = \['eager', 'random'\]\. A bot is a name or path, or a class",
         ),
         (
             lambda: pickosim.tournament(["eager", "random"], max_matchups=0),

@@ -126,7 +126,10 @@ def _decided_by(kind: type[Strategy], method: str) -> str:
 def _file(kind: type[Strategy]) -> str:
     if issubclass(kind, Command):
         return ", ".join(str(path) for path in command_files(kind.words).values())
-    return inspect.getsourcefile(kind) or ""
+    try:
+        return inspect.getsourcefile(kind) or ""
+    except (OSError, TypeError):  # it is in no file
+        return ""
 
 
 def _source(spec: str) -> str:
@@ -142,13 +145,16 @@ def _source(spec: str) -> str:
 # ---------------------------------------------------------------------------------------- a new bot
 
 
-TEMPLATES = ("bot", "simple", "valuation")
-"""Kinds of new bots: for many games at once, for one game at a time, or one that only values positions."""
+def write_bot(
+    path: Path, *, simple: bool = False, valuation: bool = False, force: bool = False
+) -> None:
+    """Write the file of a new bot that already runs.
 
-
-def write_bot(path: Path, template: str = "bot", *, force: bool = False) -> None:
-    """Write the file of a new bot that already runs; `template` is one of TEMPLATES."""
-    source = bot_source(path, template)
+    It decides many games at once, or one at a time (`simple`), or only says what positions are worth (`valuation`).
+    """
+    if simple and valuation:
+        raise PickosimError("A new bot is --simple or a --valuation, not both.")
+    source = bot_source(path, "simple" if simple else "valuation" if valuation else "bot")
     if path.exists() and not force:
         raise PickosimError(f"{path} already exists; add --force to overwrite it.")
     try:
@@ -158,7 +164,7 @@ def write_bot(path: Path, template: str = "bot", *, force: bool = False) -> None
 
 
 def bot_source(path: Path, template: str = "bot") -> str:
-    """The source of a new bot of one of the TEMPLATES."""
+    """The source of a new bot, from the template of that name."""
     text = (
         files("pickosim.bots")
         .joinpath("templates", f"{template}.py.txt")

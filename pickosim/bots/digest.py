@@ -14,12 +14,20 @@ from pathlib import Path
 from shutil import which
 
 import pickosim
+from pickosim.bots.cell_code import code_of
 from pickosim.bots.strategy import Strategy
 
 
 def source_digest(strategy: Strategy) -> str:
-    """A digest of all files that a strategy depends on; see `source_files`."""
-    return digest_of(source_files(strategy))
+    """A digest of all that a strategy is written in: its files (see `source_files`).
+
+    Of a class that is in no file, e.g. in a cell of a notebook, its code counts, and what that uses of its module.
+    """
+    code: dict[str, str] = {}
+    for kind in _classes(strategy):
+        if _file_of(kind) is None:
+            code |= code_of(kind)
+    return digest_of(source_files(strategy), code)
 
 
 def source_files(strategy: Strategy) -> dict[str, Path]:
@@ -29,21 +37,32 @@ def source_files(strategy: Strategy) -> dict[str, Path]:
     installed packages, except the one that contains the bot.
     """
     files: dict[str, Path] = {}
-    for kind in type(strategy).__mro__:
-        module = inspect.getmodule(kind)
-        path = getattr(module, "__file__", None)
-        if path is None or kind is object or kind.__module__ in ("abc", "typing"):
-            continue
-        if not is_engine(Path(path)):
-            files[kind.__qualname__] = Path(path)
-            files |= imported_files(Path(path), kind.__module__.rpartition(".")[0])
-            files |= data_files(kind, Path(path))
+    for kind in _classes(strategy):
+        path = _file_of(kind)
+        if path is not None and not is_engine(path):
+            files[kind.__qualname__] = path
+            files |= imported_files(path, kind.__module__.rpartition(".")[0])
+            files |= data_files(kind, path)
     return files | command_files(getattr(strategy, "words", ()))
 
 
-def digest_of(files: Mapping[str, Path]) -> str:
-    """A digest of files by name; where they are does not matter."""
+def _classes(strategy: Strategy) -> list[type]:
+    """The class of a strategy and its bases, without those of Python."""
+    bases = type(strategy).__mro__
+    return [kind for kind in bases if kind.__module__ not in ("builtins", "abc", "typing")]
+
+
+def _file_of(kind: type) -> Path | None:
+    """The file of the module that defines a class, if there is one."""
+    path = getattr(inspect.getmodule(kind), "__file__", None)
+    return None if path is None else Path(path)
+
+
+def digest_of(files: Mapping[str, Path], code: Mapping[str, str] | None = None) -> str:
+    """A digest of files, and of code that is in none, by name; where files are does not matter."""
     digest = sha256()
+    for name in sorted(code or {}):
+        digest.update(f"{name}\0{(code or {})[name]}\0".encode())
     for name in sorted(files):
         digest.update(f"{name}\0{_file_digest(files[name])}\0".encode())
     return digest.hexdigest()[:16]

@@ -12,8 +12,9 @@ from itertools import product
 from pathlib import Path
 
 from pickosim.amounts import expand_range
-from pickosim.bots.digest import source_digest, source_files
-from pickosim.bots.loading import load_bot, spec_digest
+from pickosim.bots.digest import source_files
+from pickosim.bots.given import bot_digest, class_in, give, given_class
+from pickosim.bots.loading import BotLike, as_specs, load_bot, spec_digest
 from pickosim.bots.specs import is_file, parts_of, split_at_commas
 from pickosim.errors import BotError, PickosimError
 from pickosim.parcels import Parcel, make_parcel
@@ -33,20 +34,14 @@ class Entrant:
     """Of the file that a path names, which is compared before it is loaded."""
 
 
-def make_entrants(specs: Sequence[str]) -> list[Entrant]:
-    """The entrants for a list of specs: ranges of parameters expanded, copies of a bot numbered.
+def make_entrants(bots: Sequence[BotLike]) -> list[Entrant]:
+    """The entrants for a list of bots: ranges of parameters expanded, copies of a bot numbered.
 
     `threshold:target=21..30` enters ten bots; `eager eager` enters `eager` and `eager#2`.
     """
-    if isinstance(specs, str):
-        raise PickosimError(f'Pass the bots as a list, e.g. ["{specs}", "random"].')
-    for spec in specs:
-        if not isinstance(spec, str):
-            raise PickosimError(
-                f'Pass a bot by name or path, e.g. "eager" or "my_bot.py:MyBot", not as {spec!r}: worker '
-                "processes load it from there."
-            )
-    expanded = [one for spec in specs for one in expand(spec)]
+    if isinstance(bots, str):
+        raise PickosimError(f'Pass the bots as a list, e.g. ["{bots}", "random"].')
+    expanded = [one for spec in as_specs(bots) for one in expand(spec)]
     if len(expanded) > MAX_ENTRANTS:
         raise PickosimError(
             f"{len(expanded):,} bots are too many; at most {MAX_ENTRANTS:,} can enter."
@@ -57,7 +52,10 @@ def make_entrants(specs: Sequence[str]) -> list[Entrant]:
         copies[spec] += 1
         name = spec if copies[spec] == 1 else f"{spec}#{copies[spec]}"
         file = spec_digest(spec)
-        entrants.append(Entrant(name, spec, source_digest(load_bot(spec)), file))
+        bot = load_bot(spec)
+        if given_class(class_in(spec)) is type(bot):
+            give(bot, spec)  # "MyBot:target=25" of a class that was given
+        entrants.append(Entrant(name, spec, bot_digest(spec, bot), file))
     return entrants
 
 
@@ -95,7 +93,8 @@ def check_bot_sources(entrants: Iterable[Entrant]) -> None:
     """
     for entrant in entrants:
         _compare(entrant.spec, entrant.file, spec_digest(entrant.spec))
-        _compare(entrant.spec, entrant.source, source_digest(load_bot(entrant.spec)))
+        bot = load_bot(entrant.spec)
+        _compare(entrant.spec, entrant.source, bot_digest(entrant.spec, bot))
 
 
 def _compare(spec: str, then: str, now: str) -> None:

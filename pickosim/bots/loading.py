@@ -2,7 +2,8 @@
 
 A name is looked up in `strategies/` and among the entry points `pickosim.strategies` of installed
 packages; a path is a Python file with strategy classes. It can import modules that are beside it. What follows `cmd:`
-is a program that answers over its standard input and output.
+is a program that answers over its standard input and output. From Python, a bot can be a class or an instance too:
+`given` keeps those that have no file to be loaded from.
 """
 
 from __future__ import annotations
@@ -24,11 +25,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from threading import RLock
 from types import ModuleType, NoneType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 import pickosim.strategies
 from pickosim.bots.command import Command, command_class
 from pickosim.bots.digest import beside, command_files, data_files, digest_of, imported_files
+from pickosim.bots.given import give, given_bot, given_class
 from pickosim.bots.guard import Guard, is_from_bot, place_in_bot, time_limit
 from pickosim.bots.specs import COMMAND, command_of, is_command, is_file, parts_of
 from pickosim.bots.strategy import Strategy, bot_name, with_parameters
@@ -36,6 +38,9 @@ from pickosim.errors import AnswerError, BotError, suggest
 from pickosim.files import read_regular
 
 ENTRY_POINTS = "pickosim.strategies"
+
+BotLike: TypeAlias = str | Strategy | type[Strategy]
+"""A bot by name or path, as a class, or as an instance."""
 
 _FILE_MODULE = "pickosim_bot_"
 """Begins the names of modules that are made of bots' files."""
@@ -82,6 +87,9 @@ def _place(spec: str) -> Path:
 
 def load_bot(spec: str) -> Strategy:
     """The bot that a spec names, with its parameters."""
+    given = given_bot(spec)
+    if given is not None:
+        return given
     source, *rest = parts_of(spec)
     parameters = _parameters(spec, rest.pop()) if rest and "=" in rest[-1] else {}
     if is_command(spec):
@@ -96,6 +104,42 @@ def load_bot(spec: str) -> Strategy:
             "or FILE.py:Class:parameter=value,…"
         )
     return _made(spec, kind, parameters)
+
+
+def bot_of(bot: BotLike) -> Strategy:
+    """A bot from a spec, from a class, or as it is."""
+    if isinstance(bot, str):
+        return load_bot(bot)
+    if isinstance(bot, type) and issubclass(bot, Strategy):
+        return _made(bot.__name__, bot, {})
+    if isinstance(bot, Strategy):
+        return bot
+    raise BotError(
+        f'A bot is a name or path, e.g. "eager" or "my_bot.py", or a class of pickosim.Strategy, or an instance of '
+        f"one; not {bot!r}."
+    )
+
+
+def as_specs(bots: Sequence[BotLike]) -> list[str]:
+    """The specs of bots; those that have no file to be loaded from are kept, to be loaded in this process."""
+    specs: list[str] = []
+    kept: dict[str, type[Strategy]] = {}
+    for bot in bots:
+        if isinstance(bot, str):
+            specs.append(bot)
+            continue
+        made = bot_of(bot)
+        kind = type(made)
+        if kind.__module__.startswith((_FILE_MODULE, f"{pickosim.strategies.__name__}.")):
+            specs.append(spec_of(made))
+            continue
+        name = kind.__name__
+        if kept.setdefault(name, kind) is not kind:
+            raise BotError(f"Two different classes are called {name}; rename one of them.")
+        if name in (*built_in_bots(), *installed_bots()):
+            raise BotError(f"There is another bot named {name}; rename the class.")
+        specs.append(give(made))
+    return specs
 
 
 def forget_file(kind: type[Strategy]) -> None:
@@ -113,7 +157,7 @@ def spec_of(strategy: Strategy) -> str:
         return with_parameters(bot_name(kind), strategy)
     try:
         source = inspect.getsourcefile(kind)
-    except TypeError:
+    except (OSError, TypeError):  # it is in no file
         source = None
     where = f"{source}:{kind.__name__}" if source else kind.__name__
     return with_parameters(where, strategy)
@@ -126,6 +170,9 @@ def _class_by_name(name: str) -> type[Strategy]:
     installed = installed_bots()
     if name in installed:
         return _class_of_entry_point(name)
+    given = given_class(name)
+    if given is not None:
+        return given
     known = [*built_in, *installed]
     raise BotError(
         f'There is no bot named "{name}"{suggest(name, known) or "."} '

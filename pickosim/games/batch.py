@@ -48,13 +48,21 @@ BATCH = 16384
 
 
 def play_games(
-    match: Match, first: int, games: int, *, batch: int = BATCH, follow_lead: bool = False
+    match: Match,
+    first: int,
+    games: int,
+    *,
+    batch: int = BATCH,
+    follow_lead: bool = False,
+    on_over: Callable[[int], object] | None = None,
 ) -> Tally:
     """Play games `first` to `first + games - 1` of a match, in all its rotations.
 
-    `follow_lead` counts lead changes.
+    `follow_lead` counts lead changes; `on_over` is called with the number of games that have just ended.
     """
-    return Batch(match, first, games, batch=batch, follow_lead=follow_lead).play()
+    playing = Batch(match, first, games, batch=batch, follow_lead=follow_lead)
+    playing.on_over = on_over
+    return playing.play()
 
 
 class Batch:
@@ -92,6 +100,7 @@ class Batch:
         self.check = check
         self.follow_lead = follow_lead
         self.on_answer = on_answer
+        self.on_over: Callable[[int], object] | None = None
         self.rolls = rolls(match.rules.dice + 1)
         self.table: Table = np.zeros(size, TABLE)
         self.hands: Hands = np.zeros(size, HAND)
@@ -140,6 +149,8 @@ class Batch:
                     record(
                         self.books, self.table, over, self.first, self.games, self.tally, self.log
                     )
+                    if self.on_over is not None:
+                        self.on_over(len(over))
                 running, freed = left, freed + len(over)
         return self.tally
 

@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pickosim.bots.command import Command
+from pickosim.bots.given import packed, unpack
 from pickosim.bots.guard import GAME_SECONDS, answer_seconds, muted
 from pickosim.bots.loading import forget_file, load_bot, spec_of
 from pickosim.bots.specs import is_command, is_file
@@ -141,8 +142,15 @@ class Trial:
 
     def for_worker(self) -> Trial:
         """The trial to send to another process: with the path to load the bot from, or the bot itself."""
-        by_path = isinstance(self.bot, str) and (is_file(self.bot) or is_command(self.bot))
+        by_path = isinstance(self.bot, str) and (
+            is_file(self.bot) or is_command(self.bot) or self.packed
+        )
         return Trial(self.bot if by_path else self.new_bot(), self.effort)
+
+    @property
+    def packed(self) -> dict[str, bytes]:
+        """The bot for another process, if it was given as a Python object."""
+        return packed([self.spec])
 
 
 def check_bot(
@@ -414,20 +422,21 @@ def _begin_elsewhere() -> None:
     os.environ.update(dict.fromkeys(("USER", "LOGNAME", "HOSTNAME", "LANG", "TZ"), "elsewhere"))
 
 
-def _results_elsewhere(trial: Trial) -> list[Tally]:
+def _results_elsewhere(trial: Trial, bots: dict[str, bytes]) -> list[Tally]:
     """The results in another process; backwards, to reveal state that a module keeps from the first rules it meets."""
+    unpack(bots)
     with answer_seconds(trial.effort.answer_seconds), muted():
         return results(trial, backwards=True)
 
 
 def _submitted(process: Executor, trial: Trial) -> Future[list[Tally]] | Exception:
     """The future results from another process, or the exception that pickling the bot raised."""
-    copied = trial.for_worker()
     try:
+        copied, bots = trial.for_worker(), trial.packed
         pickle.dumps(copied)
     except Exception as error:  # pickling runs code of the bot, which may raise anything
         return error
-    return process.submit(_results_elsewhere, copied)
+    return process.submit(_results_elsewhere, copied, bots)
 
 
 # --------------------------------------------------------------------------------------- comparison

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ _COUNTERS = [name for name in COUNTERS._fields if name in COLUMNS]
 _SEAT_COLUMNS = "score worms tiles bratworms rank win_share"
 
 PLAY_FRAMES = frames_by_name(
+    Frame("standings", "One row per seat.", "seat bot win_share mean_score mean_rank games"),
     Frame(
         "games",
         "One row per game.",
@@ -55,11 +57,34 @@ SAVED_GAMES = Frame(
 
 @dataclass(frozen=True)
 class Played:
-    """Games of a match as three frames, each built when first used."""
+    """Games of a match as frames, each built when first used."""
 
     match: Match
     first: int
     tally: Tally
+
+    def __repr__(self) -> str:
+        games = f"{len(self.tally.turns):,} games of {', '.join(self.match.specs)}"
+        return f"<play: {games}; tables {', '.join(PLAY_FRAMES)}>"
+
+    def _repr_html_(self) -> str:
+        """What notebooks show; reports know of games, so they are imported when they are asked for."""
+        html: str = import_module("pickosim.reports.notebook").played_html(self)
+        return html
+
+    @cached_property
+    def standings(self) -> pl.DataFrame:
+        """One row per seat: what it won, over all games. `pickosim.tournament` rotates the seats as well."""
+        tally = self.tally
+        columns = {
+            "seat": range(len(self.match.specs)),
+            "bot": self.match.specs,
+            "win_share": win_shares(tally).mean(axis=0),
+            "mean_score": tally.score.mean(axis=0),
+            "mean_rank": tally.rank.mean(axis=0),
+            "games": [len(tally.turns)] * len(self.match.specs),
+        }
+        return pl.DataFrame(columns, PLAY_FRAMES["standings"].schema)
 
     @cached_property
     def games(self) -> pl.DataFrame:

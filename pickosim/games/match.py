@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pickosim.amounts import LANE, LAST_GAME
-from pickosim.bots.loading import load_bot, spec_of
+from pickosim.bots.loading import BotLike, bot_of, spec_of
 from pickosim.bots.strategy import Strategy
 from pickosim.engine.rulebook import Books, rulebook
 from pickosim.errors import PickosimError
@@ -82,7 +82,7 @@ def check_numbers(first: int, games: int = 1) -> None:
 
 
 def make_match(
-    bots: Sequence[str | Strategy],
+    bots: Sequence[BotLike],
     rules: str | RuleSet = "classic",
     seed: int = 0,
     rotations: tuple[Orders, ...] = (),
@@ -92,8 +92,11 @@ def make_match(
         raise PickosimError(f'Pass the bots as a list, e.g. ["{bots}", "random"].')
     if not isinstance(seed, int) or not 0 <= seed < 1 << 64:
         raise PickosimError(f"The seed must be a whole number from 0 to 2^64 - 1, not {seed!r}.")
-    strategies = tuple(load_bot(bot) if isinstance(bot, str) else bot for bot in bots)
-    specs = tuple(bot if isinstance(bot, str) else spec_of(bot) for bot in bots)
+    strategies = tuple(map(bot_of, bots))
+    specs = tuple(
+        bot if isinstance(bot, str) else spec_of(made)
+        for bot, made in zip(bots, strategies, strict=True)
+    )
     match = Match(load_rules(rules), specs, strategies, seed, rotations)
     _ = match.books  # raises an error if the rules do not allow these seats
     return match

@@ -2,5 +2,5 @@
 
 In reading order: `layout`, `intervals`, `cells` (columns as text); `story` (one game), `rules_text`, `bot_text`,
 `odds_text`, `bench_text`; `tournament_text`, `compare_text`, `balance_text`, `result_text` (any run); `charts`,
-`figures` (what a page shows), `html_report`.
+`figures` (what a page shows), `notebook`, `html_report`.
 """

@@ -8,11 +8,25 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from pickosim.columns import BY_MEASURE, COLUMNS, NO_VALUE, Column, Frame, Row, rating_text
+from pickosim.columns import (
+    BY_MEASURE,
+    COLUMNS,
+    NO_VALUE,
+    POINTS,
+    SIGNED,
+    WIDTH,
+    Column,
+    Frame,
+    Row,
+    rating_text,
+)
 from pickosim.studies.measures import MEASURES, measure_format
 from pickosim.studies.sentences import plus_minus
 
 INTERVAL = "95 % interval"
+
+WITH_ERROR = (BY_MEASURE, POINTS, SIGNED, WIDTH)
+"""Formats of numbers that are written with ±: half their interval. A share has an interval of its own shape."""
 
 
 class Cells(NamedTuple):
@@ -24,7 +38,10 @@ class Cells(NamedTuple):
 
 
 def shown_columns(frame: pl.DataFrame, table: Frame) -> Iterator[Cells]:
-    """The columns to show: an interval is one column, and a rating comes with its error."""
+    """The columns to show: an interval is one column, and a rating and a difference come with their error.
+
+    Numbers that the terminal writes with ±, rounded as their error suggests, are written so on the page too.
+    """
     rows = frame.to_dicts()
     names = set(frame.columns)
     # The number of games comes last.
@@ -35,6 +52,10 @@ def shown_columns(frame: pl.DataFrame, table: Frame) -> Iterator[Cells]:
     for column, has_interval in in_order:
         name = column.name
         if _is_hidden(name, frame):
+            continue
+        if has_interval and column.format in WITH_ERROR and f"{name}_low" in names:
+            shown = [(error_text(column, row), row[name]) for row in rows]
+            yield Cells(column.heading, False, shown)
             continue
         if name == "rating":
             shown = [(rating_text(row["rating"], row["rating_error"]), row[name]) for row in rows]
@@ -79,6 +100,18 @@ def interval_text(column: Column, row: Row) -> str:
     if low is None or high is None or of is None:
         return NO_VALUE
     return f"{of.bare(low)} to {of.bare(high)}"
+
+
+def error_text(column: Column, row: Row) -> str:
+    """A value with half its interval, in the unit of its column's heading."""
+    if _is_missing(row[column.name]):
+        return NO_VALUE
+    of = _for_row(column, row).format or BY_MEASURE
+    if row[f"{column.name}_low"] is None or row[f"{column.name}_high"] is None:
+        return cell_text(column, row)
+    sign = "+" if of.spec.startswith("+") else ""
+    unit = f" {of.unit}" if column.format is BY_MEASURE and of.unit else ""
+    return f"{with_error(row, column.name, of.scale, sign)}{unit}"
 
 
 def _is_missing(value: Any) -> bool:

@@ -20,6 +20,7 @@ from pickosim.rule_files import as_arguments, option_texts
 from pickosim.rules import RuleSet
 from pickosim.runs.folder import written
 from pickosim.runs.results import Results
+from pickosim.studies.compare_findings import by_variant
 from pickosim.studies.stored import load_results
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ def report_page(results: Results) -> str:
         manifest=results.manifest,
         result=results.manifest["result"],
         plan=plan,
+        findings=_findings(results),
         figures=[_shown(figure, figure.name in specs) for figure in figures],
         rules_arguments=" ".join(as_arguments(rules)),
         rules_options=[(option, breakable(value)) for option, value in option_texts(rules)],
@@ -112,6 +114,15 @@ def report_page(results: Results) -> str:
         data=json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
     )
     return page
+
+
+def _findings(results: Results) -> list[tuple[str, list[str]]]:
+    """The sentences of a run under headings; those of a comparison by variant."""
+    sentences = results.manifest["result"]["sentences"]
+    plan = results.manifest["plan"]
+    if "variants" not in plan:
+        return [("", sentences)] if sentences else []
+    return by_variant(sentences, [one["name"] for one in plan["variants"]], plan["reference"])
 
 
 def _reference(plan: Mapping[str, Any]) -> Mapping[str, Any]:

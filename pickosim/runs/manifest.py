@@ -70,6 +70,8 @@ class _Manifest(BaseModel):
     seconds: float
     games_played: int
     export: list[Literal[EXPORTS]]  # type: ignore[valid-type]
+    given_bots: list[str] = []
+    """Classes of bots that were given as Python objects: only where they are defined can the run be resumed."""
     experiment: str = ""
     question: str = ""
     report: list[Name] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,21 @@ class Results:
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.frames]
 
+    def chart(self, name: str) -> Any:
+        """A chart of the results, e.g. `standings`, as an Altair chart; `charts` lists the names."""
+        return _notebook().chart(self, name)
+
+    @property
+    def charts(self) -> list[str]:
+        """The names of the charts that there are."""
+        names: list[str] = _notebook().chart_names(self)
+        return names
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the headline and the main tables."""
+        html: str = _notebook().results_html(self)
+        return html
+
     def __repr__(self) -> str:
         kind = self.manifest["kind"]
         return f"<{kind}: {self.games:,} games; tables {', '.join(self.frames)}>"
@@ -55,3 +71,8 @@ class Results:
     def remarks(self) -> list[str]:
         """What to keep in mind when reading the tables."""
         return list(self.manifest["result"]["remarks"])
+
+
+def _notebook() -> Any:
+    """How notebooks show results: reports know of results, so they are imported when they are asked for."""
+    return import_module("pickosim.reports.notebook")

@@ -95,12 +95,21 @@ class RunStoppedError(PickosimError):
     why: str
     folder: Path | None = None
     exit_code: int = 1
+    given_bots: Sequence[str] = ()
+    """Bots that were given as Python objects."""
 
     def __str__(self) -> str:
         if self.folder is None:
             return self.why
         command = RunFolder(self.folder).resume_command
+        if self.given_bots:
+            command = resume_in_python(self.folder, self.given_bots)
         return f"{self.why}\nAll finished chunks are kept. To resume: {command}"
+
+
+def resume_in_python(folder: Path, bots: Sequence[str]) -> str:
+    """How to resume a run with bots that are in no file."""
+    return f'pickosim.resume("{folder}", bots=[{", ".join(bots)}]) where these bots are defined'
 
 
 def plan_digest(study: Study) -> str:
@@ -182,6 +191,7 @@ def _execute(
         stopped = _explained(error, folder)
         if stopped is None:
             raise
+        stopped.given_bots = manifest.get("given_bots", ())
         raise stopped from error
 
 

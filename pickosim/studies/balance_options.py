@@ -12,7 +12,7 @@ from pickosim.amounts import parse_count
 from pickosim.errors import PickosimError, suggest
 from pickosim.rules import SPECIALISTS
 from pickosim.studies.options import (
-    BY_NAME,
+    BOT_HINT,
     CHECKED,
     Bots,
     Option,
@@ -75,7 +75,7 @@ class BalanceOptions(StudyOptions):
             metavar="BOT,…",
             default="eager,cautious",
             check=check_bots,
-            hint=BY_NAME,
+            hint=BOT_HINT,
         ),
     ] = ("eager", "cautious")
     players: PlayerCounts = 4

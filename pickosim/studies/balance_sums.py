@@ -145,9 +145,9 @@ class ViewJob(_BalanceJob):
             **_games(tallies),
         }
         for given in tallies[self.players + 1 :]:
-            tiles, bots = len(self.rules.tiles), bots_by_seat(self.bots, first, blocks)
+            bots = bots_by_seat(self.bots, first, blocks)
             absent, present = (
-                block_values([tally], self.bots, bots, tiles) for tally in (tallies[0], given)
+                block_values([tally], self.bots, bots) for tally in (tallies[0], given)
             )
             sums |= arms_summed([absent, present], present)
             sums |= holder_sums([given], np.zeros_like(bots))

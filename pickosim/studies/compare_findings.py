@@ -97,11 +97,36 @@ def _about(variant: str, reference: str, worded: Sequence[_Words], rows: Rows) -
     for words in worded:
         found = rows[variant, words.name]
         if any(map(is_beyond_chance, found)):
-            yield f"{variant} against {reference}, beyond chance: {_difference(words, found)}."
+            said = f"beyond chance: {_difference(words, found)}"
+            yield f"{versus(variant, reference)}, {said}."
         else:
             alike.append(_no_difference(words, found))
     if alike:
-        yield f"{variant} against {reference}: no difference beyond chance in {listed(alike)}."
+        said = f"no difference beyond chance in {listed(alike)}"
+        yield f"{versus(variant, reference)}: {said}."
+
+
+def versus(variant: str, reference: str) -> str:
+    """How a sentence on one variant begins."""
+    return f"{variant} against {reference}"
+
+
+def by_variant(
+    sentences: Sequence[str], variants: Sequence[str], reference: str
+) -> list[tuple[str, list[str]]]:
+    """Sentences under headings, one per variant, which they then need not repeat; the others come first."""
+    groups: dict[str, list[str]] = {
+        "": [],
+        **{versus(name, short(reference)): [] for name in variants},
+    }
+    for said in sentences:
+        heading = next(
+            (one for one in groups if one and said.startswith((f"{one}, ", f"{one}: "))), ""
+        )
+        groups[heading].append(
+            sentence(said[len(heading) + 2 :].removesuffix(".")) if heading else said
+        )
+    return [(heading, found) for heading, found in groups.items() if found]
 
 
 def _difference(words: _Words, found: Sequence[Row]) -> str:

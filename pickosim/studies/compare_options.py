@@ -10,7 +10,7 @@ from pydantic.dataclasses import dataclass
 
 from pickosim.amounts import parse_count
 from pickosim.studies.options import (
-    BY_NAME,
+    BOT_HINT,
     CHECKED,
     Bots,
     Option,
@@ -72,7 +72,7 @@ class CompareOptions(StudyOptions):
             metavar="BOT,…",
             default="expected,eager",
             check=check_bots,
-            hint=BY_NAME,
+            hint=BOT_HINT,
         ),
     ] = ("expected", "eager")
     players: PlayerCounts = 2

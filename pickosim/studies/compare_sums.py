@@ -47,14 +47,13 @@ class CompareJob:
     def play(self, seed: int, first: int, blocks: int) -> tuple[Sums, list[Tally]]:
         """`blocks`; all of `arms_summed` by variant; histograms (A, GROUPS, T) of HISTOGRAMS."""
         base_tallies = self._play(self.variants[self.reference], seed, first, blocks)
-        base = self._values(self.variants[self.reference], base_tallies, first)
+        base = self._values(base_tallies, first)
         values, histograms = [], []
         for number, rules in enumerate(self.variants):
             is_base = number == self.reference
             tallies = base_tallies if is_base else self._play(rules, seed, first, blocks)
-            values.append(base if is_base else self._values(rules, tallies, first))
-            tiles = len(rules.tiles)
-            counted = [[MEASURES[name].counted(t, tiles) for t in tallies] for name in HISTOGRAMS]
+            values.append(base if is_base else self._values(tallies, first))
+            counted = [[MEASURES[name].counted(t) for t in tallies] for name in HISTOGRAMS]
             histograms.append([grouped_counts(of_games, first) for of_games in counted])
         sums = {"blocks": np.array(blocks, np.int64), **arms_summed(values, base)}
         for name, of_arms in zip(HISTOGRAMS, zip(*histograms, strict=True), strict=True):
@@ -70,9 +69,9 @@ class CompareJob:
         tally = play_arm(self._arm(rules), seed, first, blocks, follow_lead=True)
         return tally.by_rotation(len(rotations(self.matchup)))
 
-    def _values(self, rules: RuleSet, tallies: Sequence[Tally], first: int) -> Ints:
+    def _values(self, tallies: Sequence[Tally], first: int) -> Ints:
         bots = bots_by_seat(self.matchup, first, len(tallies[0].turns))
-        return block_values(tallies, self.matchup, bots, len(rules.tiles))
+        return block_values(tallies, self.matchup, bots)
 
 
 def _stacked(arrays: Sequence[Ints]) -> Ints:

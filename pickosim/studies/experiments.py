@@ -112,7 +112,7 @@ def experiment(
     backend: Literal["joblib", "dask"] | None = None,
     scheduler: str | None = None,
     out: str | Path | None = None,
-    progress: Progress | None = None,
+    progress: bool | Progress | None = None,
 ) -> Results:
     """Run the experiment of a file, with another number of games if given."""
     how = {"backend": backend, "scheduler": scheduler, "out": out, "progress": progress}

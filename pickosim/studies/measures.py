@@ -75,8 +75,8 @@ class Measure:
     label: str
     description: str
     kind: Kind = "per game"
-    count: Callable[[Tally, int], NDArray[np.generic]] | None = None
-    """(G,): the whole number of each game, from its results and the number of tiles in play; not needed for
+    count: Callable[[Tally], NDArray[np.generic]] | None = None
+    """(G,): the whole number of each game, from its results; not needed for
     a counter of the engine, which is found by its name."""
     derived: Callable[[ArmSums], Reading] | None = None
     """How it is read from the values of blocks, if it is not counted itself."""
@@ -98,9 +98,9 @@ class Measure:
         """Whether each game has a whole number of it."""
         return self.count is not None or self.name in COUNTERS._fields
 
-    def counted(self, tally: Tally, tiles: int) -> Ints:
+    def counted(self, tally: Tally) -> Ints:
         """(G,): the whole number of each game, of a measure that is counted."""
-        found = tally.counter(self.name) if self.count is None else self.count(tally, tiles)
+        found = tally.counter(self.name) if self.count is None else self.count(tally)
         return found.astype(np.int64)
 
     def read(self, of: ArmSums) -> Reading:
@@ -129,7 +129,7 @@ class Measure:
         return POINTS if self.is_share else SIGNED
 
 
-def _margin(tally: Tally, tiles: int) -> Ints:
+def _margin(tally: Tally) -> Ints:
     best_two = np.sort(tally.score.astype(np.int64), axis=1)[:, -2:]
     return best_two[:, 1] - best_two[:, 0]
 
@@ -167,7 +167,7 @@ _ALL = (
         "turns",
         "turns per game",
         "Turns per game, of all players.",
-        count=lambda tally, tiles: tally.turns,
+        count=lambda tally: tally.turns,
         unit="turns",
         wording=Wording(
             "turns per game",
@@ -184,12 +184,11 @@ _ALL = (
     _fails("nothing_to_claim", "nothing to claim"),
     Measure("steals", "steals per game", "Tiles stolen."),
     Measure("hen_steals", "hens stolen per game", "Sitting hens stolen."),
-    Measure("flips", "flips per game", "Tiles flipped.", count=lambda tally, tiles: tally.flips),
     Measure(
-        "tiles_left_out",
-        "tiles left out per game",
-        "Tiles that no player ends with.",
-        count=lambda tally, tiles: tiles - tally.tiles.sum(axis=1, dtype=np.int64),
+        "flips",
+        "flips per game",
+        "Tiles flipped or removed: nobody ends with them.",
+        count=lambda tally: tally.flips,
     ),
     Measure(
         "margin",
@@ -209,7 +208,7 @@ _ALL = (
         "ties, % of games",
         "Share of games with a shared first place.",
         "share of games",
-        lambda tally, tiles: (tally.rank == 1).sum(axis=1) > 1,
+        lambda tally: (tally.rank == 1).sum(axis=1) > 1,
         wording=Wording(
             "ties",
             "ties are {n} points more frequent",
@@ -265,7 +264,7 @@ _ALL = (
         "unfinished, % of games",
         "Share of games that the turn limit ended.",
         "share of games",
-        lambda tally, tiles: ~tally.finished,
+        lambda tally: ~tally.finished,
     ),
 )
 
@@ -304,16 +303,16 @@ def _bot_wins(bot: str) -> str:
     return f"wins of {bot}"
 
 
-def block_values(tallies: Sequence[Tally], matchup: Matchup, bots: Bots, tiles: int) -> Ints:
+def block_values(tallies: Sequence[Tally], matchup: Matchup, bots: Bots) -> Ints:
     """(V, B): the values of B blocks, each added up over its games; see `value_names`.
 
     One tally of B games per rotation; `bots` says who sat where. Lead changes are those of games played with
-    `follow_lead`, otherwise 0. `tiles` are those of the rules.
+    `follow_lead`, otherwise 0.
     """
     wins = [win_parts(tally.rank) for tally in tallies]
     by_place = np.sum([by_bot(won, who) for won, who in zip(wins, bots, strict=True)], axis=0)
     values = [
-        *np.sum([_counted(tally, tiles) for tally in tallies], axis=0),
+        *np.sum([_counted(tally) for tally in tallies], axis=0),
         *np.sum(wins, axis=0).T,
         *(
             by_place[:, [place for place, name in enumerate(matchup) if name == bot]].sum(axis=1)
@@ -323,9 +322,9 @@ def block_values(tallies: Sequence[Tally], matchup: Matchup, bots: Bots, tiles: 
     return np.stack(values).astype(np.int64)
 
 
-def _counted(tally: Tally, tiles: int) -> Ints:
+def _counted(tally: Tally) -> Ints:
     """(C, G): the counted measures, game by game, in the order of COUNTED."""
-    return np.stack([measure.counted(tally, tiles) for measure in COUNTED])
+    return np.stack([measure.counted(tally) for measure in COUNTED])
 
 
 def arms_summed(arms: Sequence[Ints], base: Ints) -> Sums:

@@ -16,11 +16,12 @@ from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import ConfigDict, InstanceOf, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked_dataclass
 
 from pickosim.amounts import parse_share
 from pickosim.bots.guard import ANSWER_SECONDS, check_seconds
+from pickosim.bots.strategy import Strategy
 from pickosim.errors import PickosimError, suggest
 from pickosim.rule_files import load_rules
 from pickosim.rules import RuleSet
@@ -35,9 +36,10 @@ PYTHON_ONLY = ("progress", "chunk")
 
 CHECKED = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
 
-Bots = str | Sequence[str]
+Bot = str | InstanceOf[Strategy] | type[Strategy]
+Bots = str | Sequence[Bot]
 
-BY_NAME = "Bots enter a run by name or path: workers load them from there."
+BOT_HINT = "A bot is a name or path, or a class or instance of pickosim.Strategy."
 
 Rules = str | Path | RuleSet
 
@@ -163,9 +165,9 @@ class RunOptions:
             check=export_formats,
         ),
     ] = ()
-    progress: Annotated[Progress | None, Option("Progress callbacks.", "pickosim.Progress(…)")] = (
-        None
-    )
+    progress: Annotated[
+        bool | Progress | None, Option("Show a progress bar, or call these functions.", True)
+    ] = None
     chunk: Annotated[
         int | None,
         Option("Blocks per chunk.", 1000, default="some seconds of play", check=check_chunk),
@@ -233,6 +235,12 @@ class Declared:
     def is_flag(self) -> bool:
         """Whether it is either given or not."""
         return self.type is bool
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it has several values."""
+        of = get_args(self.type) or (self.type,)
+        return any(get_origin(one) is collections.abc.Sequence for one in (self.type, *of))
 
     @property
     def flag(self) -> str:
@@ -330,6 +338,10 @@ def option_schema(kind: type[StudyOptions]) -> dict[str, Any]:
     }
 
 
+_NOT_WRITTEN = (RuleSet, Path, NoneType, *get_args(Bot)[1:])
+"""Types that only Python can give."""
+
+
 def _written_type(of: Any) -> Any:
     """A type without what a file cannot hold."""
     members = get_args(of)
@@ -337,5 +349,5 @@ def _written_type(of: Any) -> Any:
         return list[_written_type(members[0])]  # type: ignore[misc]
     if not members or get_origin(of) is Literal:
         return of
-    kept = [_written_type(one) for one in members if one not in (RuleSet, Path, NoneType)]
+    kept = [_written_type(one) for one in members if one not in _NOT_WRITTEN]
     return Union[tuple(kept)]  # noqa: UP007

@@ -8,7 +8,9 @@ from pydantic.dataclasses import dataclass
 
 from pickosim.amounts import parse_count
 from pickosim.studies.options import (
+    BOT_HINT,
     CHECKED,
+    Bot,
     Option,
     Rules,
     Seed,
@@ -19,7 +21,7 @@ from pickosim.studies.options import (
 from pickosim.studies.schedule import player_counts
 
 
-def check_bot(bot: str) -> None:
+def check_bot(bot: Bot) -> None:
     """Refuse a bot that cannot be found or made."""
     check_bots([bot])
 
@@ -35,13 +37,14 @@ class RankOptions(StudyOptions):
     kind: ClassVar[str] = "rank"
 
     bot: Annotated[
-        str,
+        Bot,
         Option(
             "The bot, e.g. my_bot.py or threshold:target=24.",
             "my_bot.py",
             metavar="BOT",
             positional=True,
             check=check_bot,
+            hint=BOT_HINT,
         ),
     ]
     rules: Annotated[

@@ -13,14 +13,16 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from pickosim.bots.entrants import check_bot_sources, expand, split_bot_list
+from pickosim.bots.given import given_classes, packed, unpack
 from pickosim.bots.guard import set_answer_seconds
+from pickosim.bots.loading import as_specs
 from pickosim.columns import Frame
 from pickosim.errors import PickosimError, RulesError
 from pickosim.rule_files import differences, load_rules
 from pickosim.rules import RULES_VERSION, RuleSet
 from pickosim.runs.folder import RunFolder
 from pickosim.runs.manifest import Manifest
-from pickosim.runs.progress import Progress
+from pickosim.runs.progress import Progress, shown_progress
 from pickosim.runs.provenance import Sources
 from pickosim.runs.results import Results
 from pickosim.runs.run import Study, plan_digest, run
@@ -47,7 +49,7 @@ ALWAYS = ("studies.schedule", "stats.moments", "bots.heuristics", "turn_odds.ans
 
 def bot_list(bots: Bots) -> list[str]:
     """Bots as specs, ranges of parameters expanded; a text separates them by commas."""
-    listed = split_bot_list(bots) if isinstance(bots, str) else bots
+    listed = split_bot_list(bots) if isinstance(bots, str) else as_specs(bots)
     return [spec for given in listed for spec in expand(given)]
 
 
@@ -162,14 +164,22 @@ def about_unfinished(unfinished: int) -> Iterator[str]:
 # ------------------------------------------------------------------------------------------------- how it is played
 
 
-def crew_of(options: RunOptions) -> Workers:
-    """The workers that options name."""
-    prepare = partial(set_answer_seconds, options.answer_seconds)
+def crew_of(options: RunOptions, study: Any) -> Workers:
+    """The workers that options name; they get the bots that were given as Python objects."""
+    alone = options.workers == 1 and options.scheduler is None
+    bots = {} if alone else packed(entrant.spec for entrant in study.entrants)
+    prepare = partial(_prepare, options.answer_seconds, bots)
     return Workers(options.workers, options.scheduler, prepare)
 
 
+def _prepare(seconds: float, bots: dict[str, bytes]) -> None:
+    """Prepare a process to play."""
+    set_answer_seconds(seconds)
+    unpack(bots)
+
+
 def play_study(
-    study: Study,
+    study: Any,
     options: StudyOptions,
     *,
     folder: Path | None = None,
@@ -179,15 +189,17 @@ def play_study(
 ) -> Results:
     """Play a planned study: the one route from a plan to results, for the command line and Python."""
     out = folder or (None if options.out is None else Path(options.out))
-    return run(
-        study,
-        None if out is None else RunFolder(out),
-        crew_of(options),
-        progress or options.progress,
-        command=command,
-        export=export_formats(options.export),
-        notes=notes,
-    )
+    given = given_classes(entrant.spec for entrant in study.entrants)
+    with shown_progress(progress or options.progress) as told:
+        return run(
+            study,
+            None if out is None else RunFolder(out),
+            crew_of(options, study),
+            told,
+            command=command,
+            export=export_formats(options.export),
+            notes={**(notes or {}), **({"given_bots": given} if given else {})},
+        )
 
 
 def study_function(

@@ -11,7 +11,7 @@ from pydantic.dataclasses import dataclass
 from pickosim.amounts import parse_count, parse_points
 from pickosim.stats.sprt import parse as parse_sprt
 from pickosim.studies.options import (
-    BY_NAME,
+    BOT_HINT,
     CHECKED,
     Bots,
     Option,
@@ -46,7 +46,7 @@ class TournamentOptions(StudyOptions):
             metavar="BOT",
             positional=True,
             check=check_bots,
-            hint=BY_NAME,
+            hint=BOT_HINT,
         ),
     ] = ()
     rules: Annotated[

@@ -126,5 +126,11 @@ for (const button of document.querySelectorAll("button.csv")) {
   });
 }
 
+// Tables that are wider than the page say so; one that is folded is measured when it is opened.
+const widths = new ResizeObserver((entries) => {
+  for (const { target } of entries) target.classList.toggle("wide", target.scrollWidth > target.clientWidth + 1);
+});
+for (const box of document.querySelectorAll(".scroll")) widths.observe(box);
+
 await ready;
 document.documentElement.dataset.ready = "true";
