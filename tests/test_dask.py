@@ -173,7 +173,9 @@ def test_the_digest_covers_all_that_plays(kind):
         for folder in folders
         for path in (ROOT / "pickosim" / folder).glob("*.py")
     }
-    not_played = {"bots.catalogue", "games.trace", "games.observers", "games.check"}
+    not_played = {"bots.catalogue", "games.observers", "games.check"}
+    if kind not in ("tournament", "rank"):
+        not_played.add("games.frames")  # in which games are saved
     assert {name for name in modules - not_played if not name.endswith("__init__")} <= set(digests)
 
 
@@ -224,7 +226,6 @@ def test_bots_travel_with_what_they_import_and_read_and_games_come_back(cluster,
         bots, scheduler=cluster.scheduler_address, out="together", **options
     )
     assert_same(results, alone)
-    assert results.standings["win_share"].to_list() == [0.5, 0.5], "they play alike"
     games = sorted((mine / "alone" / "games").iterdir())
     assert len(games) == 4
     for file in games:
@@ -306,7 +307,7 @@ def test_tls_is_up_to_the_configuration_of_dask(certificate, whole):
     with distributed.LocalCluster(
         n_workers=1,
         threads_per_worker=1,
-        processes=False,
+        processes=True,
         protocol="tls://",
         security=security,
         dashboard_address=None,
