@@ -27,7 +27,7 @@ HOSTS = {"desk": 1, "scheduler": 2, "alpha": 3, "beta": 4}
 
 SCHEDULER = f"tcp://10.77.0.{HOSTS['scheduler']}:8786"
 SWITCH = "pickosim-switch"
-LONGEST = 300
+LONGEST = 900
 """Seconds to wait for anything."""
 
 BOT = """
@@ -51,8 +51,8 @@ class Mine(Strategy):
 """
 
 TOURNAMENT = [
-    *("tournament", "bots/mine.py", "threshold", "eager", "--rules", "extrawurm"),
-    *("--games", "40k", "--chunk", "500", "--seed", "5", "--save-games", "--csv"),
+    *("tournament", "bots/mine.py", "threshold", "eager"),
+    *("--games", "10k", "--chunk", "100", "--seed", "5", "--save-games", "--csv"),
 ]
 
 
@@ -124,19 +124,35 @@ def worker(host: str, folder: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def install(folder: Path, wheel: Path) -> None:
-    """An environment and an empty home for each host."""
+    """An environment and an empty home for each host.
+
+    What pickosim requires is downloaded and unpacked once, and copied. The wheel is installed on each host.
+    """
     for host in HOSTS:
-        venv.create(folder / host / "venv", with_pip=True, symlinks=True)
-        python = folder / host / "venv" / "bin" / "python"
-        what = "distributed" if host == "scheduler" else f"pickosim[dask] @ file://{wheel}"
-        run(python, "-m", "pip", "install", "--quiet", "--no-compile", what, cwd=folder)
-        (folder / host / "home").mkdir()
+        (folder / host / "home").mkdir(parents=True)
+        venv.create(folder / host / "venv", symlinks=True)
+    install_on(folder, "scheduler", "distributed")
+    install_on(folder, "desk", f"pickosim[dask] @ file://{wheel}")
+    for host in ("alpha", "beta"):
+        shutil.copytree(packages(folder, "desk"), packages(folder, host), dirs_exist_ok=True)
+        install_on(folder, host, "--force-reinstall", "--no-deps", str(wheel))
     bots = folder / "desk" / "home" / "bots"
     bots.mkdir()
     (bots / "mine.py").write_text(BOT, encoding="utf-8")
     helper = "def patient(turn):\n    return turn.can_claim\n"
     (bots / "patience.py").write_text(helper, encoding="utf-8")
     (bots / "target.txt").write_text("26", encoding="utf-8")
+
+
+def install_on(folder: Path, host: str, *what: str) -> None:
+    pip = [sys.executable, "-m", "pip", "--python", folder / host / "venv" / "bin" / "python"]
+    run(*pip, "install", "--quiet", "--no-compile", *what, cwd=folder)
+
+
+def packages(folder: Path, host: str) -> Path:
+    """Where the packages of a host are installed."""
+    (found,) = (folder / host / "venv").glob("lib/*/site-packages")
+    return found
 
 
 # ---------------------------------------------------------------------------------------------------- runs
@@ -216,7 +232,7 @@ def main() -> None:
             "alpha began, beta joined late, alpha was killed, beta finished: all files are the same."
         )
 
-        (dice,) = (folder / "beta" / "venv").glob("lib/*/site-packages/pickosim/engine/dice.py")
+        dice = packages(folder, "beta") / "pickosim" / "engine" / "dice.py"
         dice.write_text(f"{dice.read_text(encoding='utf-8')}\nOTHER = 1\n", encoding="utf-8")
         with worker("beta", folder):
             _, err = finish(start(folder, "refused", *cluster), code=2)

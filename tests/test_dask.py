@@ -93,19 +93,30 @@ def test_nobody_at_the_address(capsys, tmp_path):
     assert "No Dask scheduler answers at tcp://127.0.0.1:9" in capsys.readouterr().err
 
 
-def test_a_cluster_without_workers_is_waited_for(whole):
+def test_a_cluster_without_workers_is_waited_for_and_one_that_joins_late_is_used(whole):
     said = []
-    with distributed.LocalCluster(
-        n_workers=0, threads_per_worker=1, processes=True, dashboard_address=None
-    ) as empty:
+    with (
+        distributed.LocalCluster(
+            n_workers=0, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
 
         def say(sentence: str) -> None:
             said.append(sentence)
-            empty.scale(1)
+            cluster.scale(1)
 
-        address = empty.scheduler_address
-        assert_same(played(scheduler=address, progress=Progress(say=say)), whole)
+        def join(games: int, status: Callable[[], str]) -> None:
+            if len(cluster.workers) == 1:
+                cluster.scale(2)
+                client.wait_for_workers(2)
+
+        address = cluster.scheduler_address
+        assert_same(played(scheduler=address, progress=Progress(say=say, played=join)), whole)
+        played_by = client.run(lambda dask_worker: dask_worker.state.executed_count)
     assert said == [f"Waiting for workers: the Dask scheduler at {address} has none yet."]
+    assert len(played_by) == 2
+    assert min(played_by.values()) > 0
 
 
 # ------------------------------------------------------------------------------- workers with another pickosim
@@ -173,7 +184,9 @@ def test_the_digest_covers_all_that_plays(kind):
         for folder in folders
         for path in (ROOT / "pickosim" / folder).glob("*.py")
     }
-    not_played = {"bots.catalogue", "games.trace", "games.observers", "games.check"}
+    not_played = {"bots.catalogue", "games.observers", "games.check"}
+    if kind not in ("tournament", "rank"):
+        not_played.add("games.frames")  # in which games are saved
     assert {name for name in modules - not_played if not name.endswith("__init__")} <= set(digests)
 
 
@@ -224,7 +237,6 @@ def test_bots_travel_with_what_they_import_and_read_and_games_come_back(cluster,
         bots, scheduler=cluster.scheduler_address, out="together", **options
     )
     assert_same(results, alone)
-    assert results.standings["win_share"].to_list() == [0.5, 0.5], "they play alike"
     games = sorted((mine / "alone" / "games").iterdir())
     assert len(games) == 4
     for file in games:
@@ -262,27 +274,7 @@ def test_a_parcel_stays_in_its_folder_and_damage_is_noticed(tmp_path):
         unpacked_at(cache, replace(parcel, names=("../../a.txt",)), parcel.contents())
 
 
-# ------------------------------------------------------------------------------------- joining late, and TLS
-
-
-def test_a_worker_that_joins_late_is_used(whole):
-    with (
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-
-        def join(games: int, status: Callable[[], str]) -> None:
-            if len(cluster.workers) == 1:
-                cluster.scale(2)
-                client.wait_for_workers(2)
-
-        progress = Progress(played=join)
-        assert_same(played(scheduler=cluster.scheduler_address, progress=progress), whole)
-        played_by = client.run(lambda dask_worker: dask_worker.state.executed_count)
-    assert len(played_by) == 2
-    assert min(played_by.values()) > 0
+# ------------------------------------------------------------------------------------- TLS
 
 
 @pytest.fixture(scope="module")
@@ -306,7 +298,7 @@ def test_tls_is_up_to_the_configuration_of_dask(certificate, whole):
     with distributed.LocalCluster(
         n_workers=1,
         threads_per_worker=1,
-        processes=False,
+        processes=True,
         protocol="tls://",
         security=security,
         dashboard_address=None,
