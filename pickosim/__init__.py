@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pickosim.api import benchmark, diff_rules, play, report, resume, show_rules, watch
+    from pickosim.api import benchmark, diff_rules, extend, play, report, resume, show_rules, watch
     from pickosim.bots.simple import SimpleStrategy, SimpleTurn
     from pickosim.bots.strategy import Strategy
     from pickosim.bots.table_view import BoolArray, FloatArray, IntArray
@@ -63,6 +63,7 @@ _HOMES = {
     "compare": "studies.compare",
     "diff_rules": "api",
     "experiment": "studies.experiments",
+    "extend": "api",
     "explain_rule": "explanations",
     "explain_rules": "explanations",
     "load_results": "studies.stored",
@@ -105,6 +106,7 @@ __all__ = [
     "experiment",
     "explain_rule",
     "explain_rules",
+    "extend",
     "load_results",
     "load_rules",
     "odds",

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from pickosim.amounts import LANE
+from pickosim.amounts import LANE, parse_count
 from pickosim.bench import run_bench
 from pickosim.bots.entrants import check_bot_sources
-from pickosim.bots.guard import ANSWER_SECONDS, GAME_SECONDS, check_seconds
+from pickosim.bots.guard import ANSWER_SECONDS, GAME_SECONDS, check_seconds, set_answer_seconds
 from pickosim.bots.guard import answer_seconds as time_limit_of
 from pickosim.bots.strategy import Strategy
 from pickosim.errors import BotError, PickosimError
@@ -23,16 +24,18 @@ from pickosim.games.trace import Event, trace_game
 from pickosim.reports.html_report import write_report
 from pickosim.rule_files import differences, load_rules
 from pickosim.rules import RuleSet
-from pickosim.runs.folder import RunFolder
+from pickosim.runs.folder import RunFolder, new_folder
+from pickosim.runs.manifest import Manifest
 from pickosim.runs.progress import Progress
 from pickosim.runs.results import Results
 from pickosim.runs.run import resume as resume_run
+from pickosim.runs.run import run as run_study
 from pickosim.studies.kinds import study_kind
-from pickosim.studies.options import CORES, RunOptions, make_options
-from pickosim.studies.schedule import rotations
-from pickosim.studies.stored import load_results, planned_study
-from pickosim.studies.study import crew_of, study_of
-from pickosim.studies.tournament import Tournament
+from pickosim.studies.options import CORES, Bots, RunOptions, export_formats, make_options
+from pickosim.studies.schedule import matchup_lanes, rotations
+from pickosim.studies.stored import check_finished, load_results, planned_study
+from pickosim.studies.study import bot_list, crew_of, study_of
+from pickosim.studies.tournament import Tournament, extended
 
 MOST_LISTED = 3
 """Damaged files that are named."""
@@ -70,6 +73,72 @@ def watch(
         return trace_game(make_match(bots, rules, seed), game)
 
 
+def extend(
+    run: str | Path | Results,
+    bots: Bots = (),
+    games: int | str | None = None,
+    *,
+    workers: int = CORES,
+    backend: str | None = None,
+    scheduler: str | None = None,
+    answer_seconds: float = ANSWER_SECONDS,
+    out: str | Path | None = None,
+    export: str | Sequence[str] = (),
+    progress: Progress | None = None,
+    chunk: int | None = None,
+    command: str = "",
+) -> Results:
+    """Add bots to a finished tournament, or play on until every matchup has so many games.
+
+    Only what is missing is played; the tables are identical to those of one tournament with all bots and
+    games. The result is a run of its own, in a new folder beside the old one unless `out` names another.
+    """
+    folder = run.folder if isinstance(run, Results) else Path(run)
+    if folder is None:
+        raise PickosimError("A tournament is extended from its run folder: play it with out=….")
+    options = make_options(
+        RunOptions,
+        workers=workers,
+        backend=backend,
+        scheduler=scheduler,
+        answer_seconds=answer_seconds,
+        export=export,
+        chunk=chunk,
+    )
+    manifest = RunFolder(folder).manifest()
+    if manifest["kind"] != Tournament.kind:
+        raise PickosimError(f"{folder} is a {manifest['kind']}; only a tournament can be extended.")
+    check_finished(folder, manifest)
+    set_answer_seconds(answer_seconds)
+    began = _study_in(manifest, "extend")
+    study = extended(
+        began,
+        bot_list(bots),
+        None if games is None else parse_count(games),
+        workers=workers,
+        chunk=chunk,
+    )
+    progress = progress or Progress()
+    progress.say(_about_reuse(folder, began, study))
+    return run_study(
+        study,
+        RunFolder(Path(out) if out is not None else new_folder(study.kind, folder.parent)),
+        crew_of(options),
+        progress,
+        command=command,
+        export=export_formats(export),
+        notes={"extends": {"folder": str(folder.resolve()), "run": manifest["run"]}},
+    )
+
+
+def _about_reuse(folder: Path, began: Tournament, study: Tournament) -> str:
+    """How much of an extended run is there already."""
+    again = len(set(began.matchups) & set(study.matchups))
+    games = again * began.looks[-1] * study.players
+    left = len(study.matchups) * study.looks[-1] * study.players - games
+    return f"{games:,} games of {again:,} matchups are taken over from {folder}; {left:,} are left to play."
+
+
 def resume(
     folder: str | Path,
     workers: int = CORES,
@@ -101,16 +170,19 @@ def resume(
                 progress.say("The run is finished; nothing is left to play.")
                 return load_results(folder)
             progress.say(f"Damaged or missing files are made again: {_listed(damaged)}.")
-        try:
-            study = study_of(study_kind(manifest["kind"]), manifest)
-        except BotError as error:
-            began = Path(manifest["directory"])
-            if began == Path.cwd():
-                raise
-            raise BotError(
-                f"{error} The run was started in {began}: resume it from there."
-            ) from error
+        study = _study_in(manifest, "resume")
         return resume_run(study, run_folder, manifest, crew_of(options), progress)
+
+
+def _study_in(manifest: Manifest, verb: str) -> Any:
+    """The study of a run, if it would still play the same games."""
+    try:
+        return study_of(study_kind(manifest["kind"]), manifest)
+    except BotError as error:
+        began = Path(manifest["directory"])
+        if began == Path.cwd():
+            raise
+        raise BotError(f"{error} The run was started in {began}: {verb} it from there.") from error
 
 
 def _listed(files: Sequence[str]) -> str:
@@ -125,11 +197,12 @@ def game_of_run(folder: str | Path, game: int, rotation: int = 0) -> Match:
     if manifest["kind"] != Tournament.kind:
         raise PickosimError(f"{folder} is not a tournament; its games cannot be watched.")
     study = planned_study(manifest)
+    lanes = matchup_lanes(study.matchups)
     number, block = divmod(game, LANE)
     most = study.looks[-1]
-    if not (0 <= number < study.parts and block < most):
+    if not (number in lanes and block < most):
         raise PickosimError(
-            f"The run {folder} has no game {game}. Its matchup m (0 to {study.parts - 1}) has the games "
+            f"The run {folder} has no game {game}. Its matchup m (e.g. {lanes[0]}) has the games "
             f"m × {LANE:,} to m × {LANE:,} + {most - 1:,}, see matchups.parquet."
         )
     if not 0 <= rotation < study.players:
@@ -137,7 +210,7 @@ def game_of_run(folder: str | Path, game: int, rotation: int = 0) -> Match:
             f"Rotations go from 0 to {study.players - 1} with {study.players} players, not {rotation}."
         )
     by_name = {entrant.name: entrant for entrant in study.entrants}
-    matchup = study.matchups[number]
+    matchup = study.matchups[lanes.index(number)]
     entrants = [by_name[bot] for bot in matchup]
     check_bot_sources(entrants)
     specs = [entrant.spec for entrant in entrants]
