@@ -29,8 +29,8 @@ HANGS = 600
 
 
 def begin(folder: Path | None, bots: list[str], games: int = 120, **options) -> pickosim.Results:
-    options = {"chunk": 40, "workers": 1, "players": 2} | options
-    return pickosim.tournament(bots, "extrawurm", games=games, seed=3, out=folder, **options)
+    options = {"chunk": 40, "workers": 1, "players": 2, "rules": "classic"} | options
+    return pickosim.tournament(bots, games=games, seed=3, out=folder, **options)
 
 
 def assert_same(results: pickosim.Results, whole: pickosim.Results) -> None:
@@ -73,10 +73,11 @@ def test_bots_and_games_can_be_added_in_any_order(tmp_path, players, focus):
 
 
 def test_copies_that_fill_seats_are_those_of_one_big_run(tmp_path):
-    began = begin(tmp_path / "began", ["eager", "random"], 60, players=4)
-    assert began.manifest["plan"]["copies"] == ["eager#2", "random#2"]
+    options = {"players": 4, "rules": "extrawurm"}
+    began = begin(tmp_path / "began", ["eager", "thief"], 40, **options)
+    assert began.manifest["plan"]["copies"] == ["eager#2", "thief#2"]
     found = pickosim.extend(began, ["cautious"], out=tmp_path / "found", workers=1)
-    assert_same(found, begin(None, ["eager", "random", "cautious"], 60, players=4))
+    assert_same(found, begin(None, ["eager", "thief", "cautious"], 40, **options))
 
 
 def test_of_a_sample_of_matchups_the_sample_of_the_larger_field_is_played(tmp_path):
