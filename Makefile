@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 LOWEST := .venv-lowest
 
-.PHONY: tournament test test-long test-wheel test-cluster test-lowest lint format docs coverage ladder bench clean
+.PHONY: tournament test test-long test-wheel test-cluster test-lowest lint format docs shown coverage ladder bench clean
 
 tournament: $(READY)
 	$(BIN)/pickosim tournament --games 4000
@@ -48,6 +48,10 @@ format: $(READY)
 # Pages and schemas that are generated from the code; a test checks that they are current.
 docs: $(READY)
 	$(BIN)/python -m pickosim.documents .
+
+# Output of commands that README.md and docs/ show, from the commands themselves.
+shown: $(READY)
+	$(BIN)/python tests/shown.py README.md docs/*.md
 
 # How often intervals cover the truth: measures the table of docs/statistics.md (three minutes).
 coverage: $(READY)

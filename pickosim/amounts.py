@@ -18,6 +18,9 @@ LAST_GAME = (1 << 62) - 1
 LANE = 10**12
 """Game numbers that a matchup of a run has to itself: no two share dice, so their results are independent."""
 
+LANES = (LAST_GAME + 1) // LANE
+"""Lanes that there are, about 4.6 million."""
+
 MAX_RANGE_VALUES = 1000
 """The most values in a range, so that a typo does not enter a million bots."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -13,7 +14,7 @@ from pickosim.bench import run_bench
 from pickosim.bots.catalogue import Description, catalogue, describe, write_bot
 from pickosim.bots.entrants import check_bot_sources
 from pickosim.bots.given import given_class
-from pickosim.bots.guard import ANSWER_SECONDS, GAME_SECONDS, check_seconds
+from pickosim.bots.guard import ANSWER_SECONDS, GAME_SECONDS, check_seconds, set_answer_seconds
 from pickosim.bots.guard import answer_seconds as time_limit_of
 from pickosim.bots.loading import BotLike, as_specs, load_bot
 from pickosim.errors import BotError, PickosimError
@@ -27,17 +28,18 @@ from pickosim.reports.bot_text import parameters_text
 from pickosim.reports.html_report import write_report
 from pickosim.rule_files import differences, load_rules
 from pickosim.rules import RuleSet
-from pickosim.runs.folder import RunFolder
+from pickosim.runs.folder import RunFolder, new_folder
+from pickosim.runs.manifest import Manifest
 from pickosim.runs.progress import Progress, shown_progress
 from pickosim.runs.results import Results
 from pickosim.runs.run import resume as resume_run
 from pickosim.runs.run import resume_in_python
 from pickosim.studies.kinds import study_kind
-from pickosim.studies.options import CORES, RunOptions, make_options
-from pickosim.studies.schedule import rotations
-from pickosim.studies.stored import load_results, planned_study
-from pickosim.studies.study import crew_of, study_of
-from pickosim.studies.tournament import Tournament
+from pickosim.studies.options import CORES, Bots, RunOptions, make_options
+from pickosim.studies.schedule import matchup_lanes, rotations
+from pickosim.studies.stored import check_finished, load_results, planned_study
+from pickosim.studies.study import bot_list, crew_of, play_study, study_of
+from pickosim.studies.tournament import Tournament, extended
 from pickosim.studies.warm import warm_up
 
 MOST_LISTED = 3
@@ -91,6 +93,72 @@ def watch(
         return trace_game(make_match(bots, load_rules(rules, set), seed), game)
 
 
+def extend(
+    run: str | Path | Results,
+    bots: Bots = (),
+    games: int | str | None = None,
+    *,
+    workers: int = CORES,
+    backend: str | None = None,
+    scheduler: str | None = None,
+    answer_seconds: float = ANSWER_SECONDS,
+    out: str | Path | None = None,
+    export: str | Sequence[str] = (),
+    progress: bool | Progress | None = None,
+    chunk: int | None = None,
+    command: str = "",
+) -> Results:
+    """Add bots to a finished tournament, or play on until every matchup has so many games.
+
+    Only what is missing is played; the tables are identical to those of one tournament with all bots and
+    games. The result is a run of its own, in a new folder beside the old one unless `out` names another.
+    """
+    folder = run.folder if isinstance(run, Results) else Path(run)
+    if folder is None:
+        raise PickosimError("A tournament is extended from its run folder: play it with out=….")
+    options = make_options(
+        RunOptions,
+        workers=workers,
+        backend=backend,
+        scheduler=scheduler,
+        answer_seconds=answer_seconds,
+        out=out,
+        export=export,
+        chunk=chunk,
+    )
+    manifest = RunFolder(folder).manifest()
+    if manifest["kind"] != Tournament.kind:
+        raise PickosimError(f"{folder} is a {manifest['kind']}; only a tournament can be extended.")
+    check_finished(folder, manifest)
+    set_answer_seconds(answer_seconds)
+    began = _study_in(folder, manifest, "extend")
+    study = extended(
+        began,
+        bot_list(bots),
+        None if games is None else parse_count(games),
+        workers=workers,
+        chunk=chunk,
+    )
+    with shown_progress(progress) as told:
+        told.say(_about_reuse(folder, began, study))
+        return play_study(
+            study,
+            options,
+            folder=None if out is not None else new_folder(study.kind, folder.parent),
+            progress=told,
+            command=command,
+            notes={"extends": {"folder": str(folder.resolve()), "run": manifest["run"]}},
+        )
+
+
+def _about_reuse(folder: Path, began: Tournament, study: Tournament) -> str:
+    """How much of an extended run is there already."""
+    again = len(set(began.matchups) & set(study.matchups))
+    games = again * began.looks[-1] * study.players
+    left = len(study.matchups) * study.looks[-1] * study.players - games
+    return f"{games:,} games of {again:,} matchups are taken over from {folder}; {left:,} are left to play."
+
+
 def resume(
     folder: str | Path,
     workers: int = CORES,
@@ -132,22 +200,26 @@ def _resume(folder: Path, options: RunOptions, progress: Progress) -> Results:
                 progress.say("The run is finished; nothing is left to play.")
                 return load_results(folder)
             progress.say(f"Damaged or missing files are made again: {_listed(damaged)}.")
-        try:
-            study = study_of(study_kind(manifest["kind"]), manifest)
-        except BotError as error:
-            absent = [name for name in manifest.get("given_bots", []) if given_class(name) is None]
-            if absent:
-                raise BotError(
-                    f"The run has bots that were defined in Python and not in a file ({', '.join(absent)}). To resume "
-                    f"it: {resume_in_python(folder, manifest['given_bots'])}"
-                ) from error
-            began = Path(manifest["directory"])
-            if began == Path.cwd():
-                raise
-            raise BotError(
-                f"{error} The run was started in {began}: resume it from there."
-            ) from error
+        study = _study_in(folder, manifest, "resume")
         return resume_run(study, run_folder, manifest, crew_of(options, study), progress)
+
+
+def _study_in(folder: Path, manifest: Manifest, verb: str) -> Any:
+    """The study of a run, if it would still play the same games."""
+    try:
+        return study_of(study_kind(manifest["kind"]), manifest)
+    except BotError as error:
+        absent = [name for name in manifest.get("given_bots", []) if given_class(name) is None]
+        if absent:
+            then = "" if verb == "resume" else f"; then {verb} it"
+            raise BotError(
+                f"The run has bots that were defined in Python and not in a file ({', '.join(absent)}). To {verb} "
+                f"it: {resume_in_python(folder, manifest['given_bots'])}{then}"
+            ) from error
+        began = Path(manifest["directory"])
+        if began == Path.cwd():
+            raise
+        raise BotError(f"{error} The run was started in {began}: {verb} it from there.") from error
 
 
 def _listed(files: Sequence[str]) -> str:
@@ -162,11 +234,12 @@ def game_of_run(folder: str | Path, game: int, rotation: int = 0) -> Match:
     if manifest["kind"] != Tournament.kind:
         raise PickosimError(f"{folder} is not a tournament; its games cannot be watched.")
     study = planned_study(manifest)
+    lanes = matchup_lanes(study.matchups)
     number, block = divmod(game, LANE)
     most = study.looks[-1]
-    if not (0 <= number < study.parts and block < most):
+    if not (number in lanes and block < most):
         raise PickosimError(
-            f"The run {folder} has no game {game}. Its matchup m (0 to {study.parts - 1}) has the games "
+            f"The run {folder} has no game {game}. Its matchup m (e.g. {lanes[0]}) has the games "
             f"m × {LANE:,} to m × {LANE:,} + {most - 1:,}, see matchups.parquet."
         )
     if not 0 <= rotation < study.players:
@@ -174,7 +247,7 @@ def game_of_run(folder: str | Path, game: int, rotation: int = 0) -> Match:
             f"Rotations go from 0 to {study.players - 1} with {study.players} players, not {rotation}."
         )
     by_name = {entrant.name: entrant for entrant in study.entrants}
-    matchup = study.matchups[number]
+    matchup = study.matchups[lanes.index(number)]
     entrants = [by_name[bot] for bot in matchup]
     check_bot_sources(entrants)
     specs = [entrant.spec for entrant in entrants]

@@ -215,7 +215,7 @@ def _play_bare(study: Tournament) -> None:
     for chunk in study.stage(0, []):
         for arm in chunk.job.arms:
             play_games(
-                arm.match(study.seed), lane(chunk.part) + chunk.blocks.start, len(chunk.blocks)
+                arm.match(study.seed), lane(chunk.lane) + chunk.blocks.start, len(chunk.blocks)
             )
 
 

@@ -174,6 +174,8 @@ def _add_study_commands() -> None:
     if "run" not in known:
         how = [option for option in declared(RunOptions) if option.name != "export"]
         _add_command("run", inspect.cleandoc(run_experiment.__doc__ or ""), how, run_experiment)
+        everything = declared(RunOptions)
+        _add_command("extend", inspect.cleandoc(extend.__doc__ or ""), everything, extend)
         how = [option for option in how if option.name in RESUMED]
         _add_command("resume", inspect.cleandoc(resume.__doc__ or ""), how, resume)
         # Studies come first in the help.
@@ -309,6 +311,53 @@ def run_experiment(
                 folder=None if experiment.options.out else new_folder(file.stem),
                 progress=progress,
                 command=_command_line(),
+            )
+    show_results(results, form)
+
+
+def extend(
+    folder: Run,
+    *,
+    given: dict[str, Any],
+    bots: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="BOT", help="Bots to add, e.g. my_bot.py.", show_default=False),
+    ] = None,
+    games: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Games per matchup in the end, e.g. 100k.",
+            show_default="as many as before",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="RUN", help="Folder of the new run.", show_default="a new one beside the old"
+        ),
+    ] = None,
+    as_json: Json = False,
+    as_csv: Csv = False,
+) -> None:
+    """Add bots or games to a finished tournament; only what is missing is played.
+
+    The tables are identical to those of one tournament with all bots and games. The old run is left
+    as it is.
+    """
+    form = _form(as_json, as_csv)
+    with compiling():
+        from pickosim import api
+
+        with progress_bar() as progress:
+            results = api.extend(
+                folder,
+                bots or (),
+                games,
+                out=out,
+                progress=progress,
+                command=_command_line(),
+                **given,
             )
     show_results(results, form)
 

@@ -131,7 +131,7 @@ _ALL = (
     _text("gain_of", "gain of", "Whose gain it is: that of a `starter` or of the `first taker`."),
     _count("players", "players", "Players per game."),
     _count("seat", "seat", "The seat; 0 begins."),
-    _count("matchup", "matchup", "Number of the matchup; its games are numbered from matchup × 10^12."),
+    _count("matchup", "matchup", "Number of the matchup, from the names of its bots; its games are numbered from matchup × 10^12."),
     _count("game", "game", "Number of the game, which is the address of its dice.", pl.Int64),
     _count("seed", "seed", "Seed of the run.", pl.UInt64),
     _count("rotation", "rotation", "How far the seats are rotated; all rotations share their dice."),

@@ -53,6 +53,20 @@ def write_whole(path: Path, content: bytes) -> None:
     sync_folder(path.parent)
 
 
+def link_whole(source: Path, path: Path) -> None:
+    """Give a file a second path, or copy it where the file system has no hard links; whole or not at all."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside.unlink(missing_ok=True)
+    path.unlink(missing_ok=True)  # if it is a link to the same file, it would not be replaced
+    try:
+        os.link(source, beside)
+    except OSError:
+        write_whole(path, read_regular(source))
+        return
+    beside.replace(path)
+    sync_folder(path.parent)
+
+
 def sync_folder(folder: Path) -> None:
     """Have the names of a folder's files on the disk, where the system can do that."""
     if os.name != "posix":

@@ -10,6 +10,7 @@ import polars as pl
 
 import pickosim
 from pickosim.rules import RuleSet
+from pickosim.studies.schedule import lane, matchup_lanes
 
 
 class Rotation(NamedTuple):
@@ -18,6 +19,11 @@ class Rotation(NamedTuple):
     games: pl.DataFrame
     seats: pl.DataFrame
     specialists: pl.DataFrame
+
+
+def first_game(matchup: Sequence[str]) -> int:
+    """The number of the first game of a matchup in a tournament."""
+    return lane(matchup_lanes([tuple(matchup)])[0])
 
 
 def cyclic_orders(matchup: Sequence[str]) -> list[tuple[str, ...]]:

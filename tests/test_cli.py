@@ -22,16 +22,18 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
-from blocks import rotated
+from blocks import first_game, rotated
 
 import pickosim
 from pickosim import cli
+from pickosim.amounts import LANE
 from pickosim.games.trace import Event
 from pickosim.reports.story import TableState
 from pickosim.rule_files import PRESETS, load_rules
 from pickosim.rules import SPECIALISTS
-from pickosim.studies.schedule import lane, round_robin
+from pickosim.studies.schedule import round_robin
 
 PROGRAM = Path(sys.executable).with_name("pickosim")
 SNAPSHOTS = Path(__file__).with_name("snapshots")
@@ -423,16 +425,16 @@ def test_watch_shows_the_games_of_a_tournament(run):
     """By their numbers, and by the folder of the run."""
     bots = ["eager", "random", "cautious"]
     result = pickosim.tournament(bots, "classic", players=2, games=4, seed=6, out="fight")
-    for number, matchup in enumerate(round_robin(sorted(bots), 2)[0]):
-        scores = dict.fromkeys(matchup, 0)
-        for game in (str(lane(number)), str(lane(number) + 1)):
+    for matchup in round_robin(sorted(bots), 2)[0]:
+        scores, first = dict.fromkeys(matchup, 0), first_game(matchup)
+        for game in (str(first), str(first + 1)):
             for rotation, seating in enumerate(rotated(matchup)):
                 done = run("watch", *seating, "--seed", "6", "--game", game, "--json")
                 place = ["--game", game, "--rotation", str(rotation)]
                 assert run("watch", "--from", "fight", *place, "--json").out == done.out
                 for bot, score in zip(seating, events_of(done.out)[-1]["scores"], strict=True):
                     scores[bot] += score
-        table = result.matchups.filter(result.matchups["matchup"] == number)
+        table = result.matchups.filter(pl.col("matchup") * LANE == first)
         means = dict(zip(table["bot"], table["mean_score"], strict=True))
         assert means == {bot: total / 4 for bot, total in scores.items()}
 

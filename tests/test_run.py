@@ -14,13 +14,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from blocks import play_blocks, seatings
+from blocks import first_game, play_blocks, seatings
 from interval_reference import count_interval, scaled, share_interval
 from numpy.testing import assert_allclose
 from polars.testing import assert_frame_equal
 
 import pickosim
 from pickosim import PickosimError, Results, cli
+from pickosim.amounts import LANE
 from pickosim.api import game_of_run
 from pickosim.engine.tally import PARTS
 from pickosim.runs import run as run_module
@@ -28,7 +29,7 @@ from pickosim.runs.workers import Workers
 from pickosim.studies.arms import Chunk
 from pickosim.studies.kinds import OPTIONS
 from pickosim.studies.options import PYTHON_ONLY
-from pickosim.studies.schedule import FIRST_LOOK, LOOK_GROWTH, Matchup, lane, round_robin
+from pickosim.studies.schedule import FIRST_LOOK, LOOK_GROWTH, Matchup, round_robin
 from pickosim.studies.tournament_results import ALL_BOTS, FRAMES
 from pickosim.studies.tournament_sums import GROUPS, count_choices
 
@@ -140,7 +141,7 @@ def ends(row: dict, name: str) -> list[float]:
 def test_shares_and_intervals_are_those_of_the_blocks():
     bots = ("cautious", "eager", "random")
     result = tournament(bots, "extrawurm", 3, 600, seed=5)
-    shares = block_means(bots, "extrawurm", 0, 200)
+    shares = block_means(bots, "extrawurm", first_game(bots), 200)
     assert result.games == 600
     assert sorted(result.standings["bot"]) == sorted(bots)
     for row in result.standings.iter_rows(named=True):
@@ -153,11 +154,12 @@ def test_over_several_matchups_only_the_chance_within_each_counts():
     bots = ["cautious", "eager", "random"]
     result = tournament(bots, "classic", 2, 400, seed=5)
     values: dict[str, list[np.ndarray]] = {bot: [] for bot in bots}
-    for number, matchup in enumerate(round_robin(bots, 2)[0]):
-        for bot, shares in block_means(matchup, "classic", lane(number), 200).items():
+    for matchup in round_robin(bots, 2)[0]:
+        first = first_game(matchup)
+        for bot, shares in block_means(matchup, "classic", first, 200).items():
             values[bot].append(shares)
             row = result.matchups.row(
-                by_predicate=(pl.col("matchup") == number) & (pl.col("bot") == bot),
+                by_predicate=(pl.col("matchup") * LANE == first) & (pl.col("bot") == bot),
                 named=True,
             )
             assert ends(row, "win_share") == pytest.approx(share_interval(shares, step=1 / 2))
@@ -169,9 +171,9 @@ def test_over_several_matchups_only_the_chance_within_each_counts():
 def test_scores_and_ranks_are_those_of_the_games():
     bots = ("eager", "random")
     row = tournament(bots, "classic", 2, 200, seed=3).standings.row(0, named=True)
-    seats = pl.concat([played.seats for played in play_blocks(bots, "classic", 100, 3)]).filter(
-        pl.col("bot") == row["bot"]
-    )
+    seats = pl.concat(
+        [played.seats for played in play_blocks(bots, "classic", 100, 3, first_game(bots))]
+    ).filter(pl.col("bot") == row["bot"])
     blocks = seats.group_by("game").agg(pl.col("score", "rank").mean())
     score, rank = (blocks[name].to_numpy() for name in ("score", "rank"))
     assert ends(row, "mean_score") == pytest.approx(count_interval(score, step=1 / 2))
@@ -351,8 +353,8 @@ def test_unfinished_games_are_counted():
     result = tournament(["eager", "random", "cautious"], rules, 2, 100, seed=0)
     expected = sum(
         int((~played.games["finished"]).sum())
-        for number, matchup in enumerate(round_robin(["cautious", "eager", "random"], 2)[0])
-        for played in play_blocks(matchup, rules, 50, 0, lane(number))
+        for matchup in round_robin(["cautious", "eager", "random"], 2)[0]
+        for played in play_blocks(matchup, rules, 50, 0, first_game(matchup))
     )
     assert 0 < result.unfinished == expected <= result.games == 300
 
@@ -499,7 +501,7 @@ def test_tables_are_as_documented():
 def test_seats_specialists_and_histograms_are_those_of_the_games():
     bots = ("cautious", "eager", "random")
     result = tournament(bots, "extrawurm", 3, 300, seed=3)
-    played = play_blocks(bots, "extrawurm", 100, 3)
+    played = play_blocks(bots, "extrawurm", 100, 3, first_game(bots))
     seats = pl.concat([one.seats for one in played])
     for row in result.seats.iter_rows(named=True):
         rows = seats.filter(pl.col("seat") == row["seat"])
@@ -613,10 +615,11 @@ def test_saved_games_say_who_sat_where(tmp_path):
     saved = pl.read_parquet(tmp_path / "run" / "games" / "*.parquet")
     for block in range(10):
         for rotation, bots in enumerate(seatings(sorted(FOUR), block)):
-            rows = saved.filter((pl.col("game") == block) & (pl.col("rotation") == rotation))
+            game = first_game(FOUR) + block
+            rows = saved.filter((pl.col("game") == game) & (pl.col("rotation") == rotation))
             assert rows.sort("seat")["bot"].to_list() == list(bots)
-            played = pickosim.play(bots, "classic", games=1, seed=4, first=block).seats
+            played = pickosim.play(bots, "classic", games=1, seed=4, first=game).seats
             assert rows.sort("seat")["score"].to_list() == played["score"].to_list()
-            match = game_of_run(tmp_path / "run", block, rotation)
+            match = game_of_run(tmp_path / "run", game, rotation)
             assert match.specs == bots
     assert result.games == 40

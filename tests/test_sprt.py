@@ -7,6 +7,7 @@ from math import log
 
 import numpy as np
 import pytest
+from blocks import first_game
 
 import pickosim
 from pickosim.errors import PickosimError
@@ -25,7 +26,9 @@ def block_shares(bots: tuple[str, str], blocks: int) -> np.ndarray:
     """(blocks,) win share of the first bot over both seatings with the same dice."""
     shares = np.zeros(blocks)
     for seating in (bots, bots[::-1]):
-        seats = pickosim.play(seating, "classic", games=blocks, seed=17).seats
+        seats = pickosim.play(
+            seating, "classic", games=blocks, seed=17, first=first_game(bots)
+        ).seats
         mine = seats.filter(bot=bots[0]).sort("game")
         shares += mine["win_share"].to_numpy() / 2
     return shares

@@ -24,7 +24,14 @@ import polars as pl
 from filelock import FileLock, Timeout
 
 from pickosim.errors import PickosimError, suggest
-from pickosim.files import digest, file_digest, read_regular, sync_folder, write_whole
+from pickosim.files import (
+    digest,
+    file_digest,
+    link_whole,
+    read_regular,
+    sync_folder,
+    write_whole,
+)
 from pickosim.runs.manifest import (
     AnotherVersionError,
     Manifest,
@@ -218,9 +225,11 @@ class RunFolder:
 
     def keep(self, run: str, chunk: str, content: str, sums: Sums, games: bytes) -> None:
         """Keep the sums of a finished chunk, with a digest of what it played, and its file of games, if any."""
-        games_digest = digest(games) if games else ""
         if games:
             write_whole(self.games / f"{chunk}.parquet", games)
+        self._keep_sums(run, chunk, content, sums, digest(games) if games else "")
+
+    def _keep_sums(self, run: str, chunk: str, content: str, sums: Sums, games_digest: str) -> None:
         header = {"run": run, "chunk": chunk, "content": content, "games": games_digest}
         shard = packed(sums, header)
         write_whole(self._sums / chunk, shard)
@@ -240,6 +249,19 @@ class RunFolder:
         if games and file_digest(self.games / f"{chunk}.parquet") != games:
             return None
         self._note_chunk(chunk, shard, games)
+        return sums
+
+    def take(
+        self, earlier: RunFolder, earlier_run: str, run: str, chunk: str, content: str
+    ) -> Sums | None:
+        """The sums of a chunk that an earlier run has played, kept here from now on; its games are linked."""
+        sums = earlier.kept(earlier_run, chunk, content)
+        if sums is None:
+            return None
+        games = f"games/{chunk}.parquet"
+        if games in earlier.files:
+            link_whole(earlier.path / games, self.path / games)
+        self._keep_sums(run, chunk, content, sums, earlier.files.get(games, ""))
         return sums
 
     def _note_chunk(self, chunk: str, shard: bytes, games_digest: Any) -> None:

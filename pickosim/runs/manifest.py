@@ -49,6 +49,15 @@ class _Result(BaseModel):
     """Of a comparison: the stronger bot, by number of players."""
 
 
+class _Extended(BaseModel):
+    """The finished run that this one extends: chunks that it has played are taken over."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    folder: str
+    run: str
+
+
 class _Manifest(BaseModel):
     """What a manifest has to be. The plan is checked by the study that it is of."""
 
@@ -75,6 +84,7 @@ class _Manifest(BaseModel):
     experiment: str = ""
     question: str = ""
     report: list[Name] = []
+    extends: _Extended | None = None
     workers: int | str = 1
     games_per_second: int = 0
     peak_megabytes: int | None = None

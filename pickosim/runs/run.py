@@ -214,6 +214,9 @@ class _Player:
         self.began = time.monotonic() - manifest["seconds"]
         self.sums: list[Sums] = [{} for _ in range(study.parts)]
         self.saves_games = folder is not None and study.saves_games
+        extends = manifest.get("extends")
+        self.earlier = RunFolder(Path(extends["folder"])) if extends else None
+        """The run that this one extends, if it does."""
 
     def note(self, status: str) -> None:
         """Write to the manifest how far the run has come."""
@@ -291,10 +294,13 @@ class _Player:
         return []
 
     def _was_kept(self, task: Task) -> bool:
-        """Whether a task was finished before; then its sums are added."""
+        """Whether a task was finished before, here or in the run that this one extends; then its sums are added."""
         if self.folder is None:
             return False
-        kept = self.folder.kept(self.manifest["run"], task.name, _task_digest(task))
+        own = (self.manifest["run"], task.name, _task_digest(task))
+        kept = self.folder.kept(*own)
+        if kept is None and self.earlier is not None:
+            kept = self.folder.take(self.earlier, self.manifest["extends"]["run"], *own)
         if kept is None:
             return False
         self.sums[task.part] = add(self.sums[task.part], kept)

@@ -7,7 +7,7 @@ some blocks into sums of whole numbers; a *chunk* is a job for a range of blocks
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import ceil
 from pathlib import Path
 from time import process_time
@@ -117,7 +117,7 @@ class Job(Protocol):
     def play(self, seed: int, first: int, blocks: int) -> tuple[Sums, Sequence[Tally]]:
         """Play some blocks: their sums, and the results of the games for jobs whose games can be saved."""
 
-    def saved(self, tallies: Sequence[Tally], part: int, seed: int, first: int) -> pl.DataFrame:
+    def saved(self, tallies: Sequence[Tally], lane: int, seed: int, first: int) -> pl.DataFrame:
         """The games as rows to keep."""
 
 
@@ -125,15 +125,17 @@ class Job(Protocol):
 class Chunk:
     """Some blocks of one part of a study."""
 
-    part: int
+    lane: int
+    """The lane of its game numbers."""
     job: Job
     seed: int
     blocks: range
+    part: int = field(repr=False)  # not what it plays, only what its sums are added to
 
     @property
     def name(self) -> str:
-        """Its part and blocks."""
-        return f"{self.part:06d}-{self.blocks.start:012d}-{self.blocks.stop:012d}"
+        """Its lane and blocks."""
+        return f"{self.lane:07d}-{self.blocks.start:012d}-{self.blocks.stop:012d}"
 
     @property
     def games(self) -> int:
@@ -142,7 +144,7 @@ class Chunk:
 
     def warm_up(self) -> None:
         """Play two blocks, for the kernels that they need."""
-        self.job.play(self.seed, lane(self.part) + self.blocks.start, 2)
+        self.job.play(self.seed, lane(self.lane) + self.blocks.start, 2)
 
     @property
     def parcels(self) -> dict[str, Parcel]:
@@ -160,11 +162,11 @@ class Chunk:
         frames: list[pl.DataFrame] = []
         with files_at(places):
             for piece in self._pieces():
-                first = lane(self.part) + piece.start
+                first = lane(self.lane) + piece.start
                 found, tallies = self.job.play(self.seed, first, len(piece))
                 sums = add(sums, found)
                 if save_games:
-                    frames.append(self.job.saved(tallies, self.part, self.seed, first))
+                    frames.append(self.job.saved(tallies, self.lane, self.seed, first))
         return sums, parquet(pl.concat(frames)) if save_games else b""
 
     def _pieces(self) -> Iterator[range]:
@@ -178,9 +180,9 @@ class Chunk:
 
 
 def chunks_of(part: int, job: Job, seed: int, blocks: range, size: int) -> Iterator[Chunk]:
-    """The chunks of some blocks of a part, of at most that size."""
+    """The chunks of some blocks of a part, of at most that size; its lane has the same number."""
     for some in chunks(blocks.start, blocks.stop, size):
-        yield Chunk(part, job, seed, some)
+        yield Chunk(part, job, seed, some, part)
 
 
 # ---------------------------------------------------------------------------------------------- size of chunks

@@ -22,7 +22,7 @@ from pickosim.studies.schedule import MAX_MATCHUPS, Matchup, blocks_for, round_r
 from pickosim.studies.sentences import quoted
 from pickosim.studies.study import Frames, StudyBase, about_unfinished, study_function
 from pickosim.studies.tournament_results import ANCHOR, ratings_of, tournament_frames
-from pickosim.studies.tournament_sums import matchup_chunks
+from pickosim.studies.tournament_sums import chunks_of_matchups
 from pickosim.studies.variants import GivenRules, StoredRules, read_rules
 
 FRAMES = frames_by_name(
@@ -110,7 +110,7 @@ class Rank(StudyBase):
     def stage(self, number: int, sums: Sequence[Sums]) -> list[Chunk]:
         """All matchups at once."""
         blocks = range(0 if number else self.blocks)
-        return matchup_chunks(
+        return chunks_of_matchups(
             self.matchups, self.entrants, self.rules, self.seed, blocks, self.chunk
         )
 

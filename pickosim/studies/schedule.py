@@ -8,13 +8,16 @@ block to block the cyclic order changes, so that every bot sits behind every oth
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
 from itertools import combinations, pairwise, permutations
+from json import dumps
 from math import ceil, comb
 from random import Random
 from typing import TYPE_CHECKING
 
-from pickosim.amounts import LANE, LAST_GAME, parse_numbers
+from pickosim.amounts import LANE, LANES, parse_numbers
 from pickosim.errors import PickosimError, suggest
 from pickosim.rules import check_players
 
@@ -126,12 +129,28 @@ def blocks_for(games: int, players: int) -> int:
     return blocks
 
 
-def lane(matchup: int) -> int:
-    """The first game number of a matchup; its block b is played with the dice of that number + b."""
-    first = matchup * LANE
-    if first + LANE > LAST_GAME:
+def lane(number: int) -> int:
+    """The first game number of a lane; its block b is played with the dice of that number + b."""
+    if number >= LANES:
         raise PickosimError("There are more matchups than game numbers.")
-    return first
+    return number * LANE
+
+
+def matchup_lanes(matchups: Sequence[Matchup]) -> list[int]:
+    """The lane of each matchup, from the names of its bots: its dice do not depend on who else is in the field.
+
+    Of two matchups whose names lead to the same lane, the later one takes the next that is free.
+    """
+    if len(matchups) > LANES:
+        raise PickosimError("There are more matchups than game numbers.")
+    taken: dict[int, None] = {}
+    for matchup in matchups:
+        names = dumps(sorted(matchup)).encode()
+        number = int.from_bytes(sha256(names).digest()[:8], "big") % LANES
+        while number in taken:
+            number = (number + 1) % LANES
+        taken[number] = None
+    return list(taken)
 
 
 def looks(blocks: int, first: int = FIRST_LOOK, growth: float = LOOK_GROWTH) -> Iterator[int]:
@@ -152,3 +171,24 @@ def chunks(first: int, last: int, size: int) -> Iterator[range]:
     pieces = ceil((last - first) / size)
     ends = [first + (last - first) * k // pieces for k in range(pieces + 1)] if pieces else []
     yield from (range(a, b) for a, b in pairwise(ends))
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """A run that another one extends: who played, how many blocks per matchup, in chunks of which size."""
+
+    bots: tuple[str, ...]
+    blocks: int
+    chunk: int
+
+
+def matchup_chunks(
+    matchup: Matchup, blocks: range, size: int, earlier: Sequence[Earlier] = ()
+) -> Iterator[range]:
+    """The blocks of a matchup in chunks of at most that size; those of earlier runs as they were cut then."""
+    first = blocks.start
+    for run in earlier:
+        if run.blocks > first and set(matchup) <= set(run.bots):
+            yield from chunks(first, run.blocks, run.chunk)
+            first = run.blocks
+    yield from chunks(first, blocks.stop, size)

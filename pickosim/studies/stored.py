@@ -19,8 +19,7 @@ def load_results(folder: str | Path) -> Results:
     """The results of a finished run; the checksums of its manifest and tables are compared."""
     run_folder = RunFolder(Path(folder))
     manifest = run_folder.manifest()
-    if manifest["status"] != "finished":
-        raise PickosimError(f"{folder} is not finished. To resume it: {run_folder.resume_command}")
+    check_finished(run_folder.path, manifest)
     study = planned_study(manifest)
     if manifest["tables"] != list(study.tables):
         raise PickosimError(f"{folder} does not have the tables of its plan.")
@@ -29,6 +28,13 @@ def load_results(folder: str | Path) -> Results:
         if dict(frame.schema) != study.tables[name].schema:
             raise PickosimError(f"{folder}: the table {name} does not have its columns.")
     return Results(frames, manifest, run_folder.path)
+
+
+def check_finished(folder: Path, manifest: Manifest) -> None:
+    """Refuse a run that is not finished."""
+    if manifest["status"] != "finished":
+        command = RunFolder(folder).resume_command
+        raise PickosimError(f"{folder} is not finished. To resume it: {command}")
 
 
 def planned_study(manifest: Manifest) -> Any:

@@ -180,7 +180,7 @@ def _prepare(seconds: float, bots: dict[str, bytes]) -> None:
 
 def play_study(
     study: Any,
-    options: StudyOptions,
+    options: RunOptions,
     *,
     folder: Path | None = None,
     progress: Progress | None = None,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cached_property
 from itertools import cycle, islice
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from pydantic.dataclasses import dataclass
 
@@ -24,6 +24,7 @@ from pickosim.studies.arms import Chunk, chunk_size
 from pickosim.studies.schedule import (
     FIRST_TEST,
     TEST_GROWTH,
+    Earlier,
     Matchup,
     blocks_for,
     looks,
@@ -53,7 +54,7 @@ from pickosim.studies.tournament_results import (
     tournament_frames,
     win_moments,
 )
-from pickosim.studies.tournament_sums import matchup_chunks
+from pickosim.studies.tournament_sums import chunks_of_matchups
 from pickosim.studies.variants import GivenRules, StoredRules, read_rules
 
 
@@ -70,27 +71,23 @@ def plan(options: TournamentOptions) -> Tournament:
     else:
         players = options.players or 2
     player_counts(players)
-    field = [entrant.spec for entrant in make_entrants(bots)]
-    missing = max(0, players - len(field)) if len(field) > 1 else 0
-    # By name, so that the order in which bots are named does not matter.
-    named = make_entrants([*field, *islice(cycle(sorted(field)), missing)])
-    entrants = tuple(sorted(named, key=lambda entrant: entrant.name))
-    names = [entrant.name for entrant in entrants]
-    make_match([entrants[0].spec] * players, rules, options.seed)
+    field = _field_of(bots, players)
+    make_match([field.entrants[0].spec] * players, rules, options.seed)
     matchups, possible = round_robin(
-        names, players, focus=options.focus, most=options.max_matchups, seed=options.seed
+        field.names, players, focus=options.focus, most=options.max_matchups, seed=options.seed
     )
-    _check_stopping(options, len(names), players, len(matchups))
+    _check_stopping(options, len(field.names), players, len(matchups))
     capped = options.precision is not None or options.sprt is not None
     games = parse_count(options.games or (DEFAULT_CAP if capped else DEFAULT_GAMES))
     blocks = blocks_for(games, players) * len(matchups)
     return Tournament(
         rules=rules,
         given_rules=given,
-        entrants=entrants,
+        entrants=field.entrants,
         matchups=tuple(matchups),
         possible_matchups=possible,
-        copies=tuple(entrant.name for entrant in named[len(field) :]),
+        max_matchups=options.max_matchups,
+        copies=field.copies,
         games=games,
         seed=options.seed,
         focus=options.focus,
@@ -99,10 +96,81 @@ def plan(options: TournamentOptions) -> Tournament:
         if options.precision is None
         else parse_share(options.precision, "A precision"),
         sprt=None if options.sprt is None else parse_sprt(options.sprt),
-        tested=options.focus or named[0].name,
+        tested=options.focus or field.first,
         save_games=options.save_games,
         chunk=options.chunk
-        or chunk_size(entrants, rules, players, blocks, options.workers, options.seed),
+        or chunk_size(field.entrants, rules, players, blocks, options.workers, options.seed),
+    )
+
+
+def extended(
+    study: Tournament,
+    bots: Sequence[str] = (),
+    games: int | None = None,
+    *,
+    workers: int = 1,
+    chunk: int | None = None,
+) -> Tournament:
+    """A tournament with more bots, or with more games per matchup: the one that had them from the beginning."""
+    if study.precision is not None or study.sprt is not None:
+        raise PickosimError(
+            "A run that stops by --precision or --sprt cannot be extended: how long it plays depends on its "
+            "results. Play a new one."
+        )
+    if not bots and games is None:
+        raise PickosimError("Name bots to add, or a larger number of games per matchup.")
+    if games is not None and (games < study.games or (games == study.games and not bots)):
+        raise PickosimError(
+            f"The run has {study.games:,} games per matchup already; ask for more, not for {games:,}."
+        )
+    entered = [entrant.spec for entrant in study.entrants if entrant.name not in study.copies]
+    for number, bot in enumerate(bots):
+        if bot in entered or bot in bots[:number]:
+            where = "in the run already" if bot in entered else "named twice"
+            raise PickosimError(f"{quoted(bot)} is {where}.")
+    field = _field_of([*entered, *bots], study.players)
+    matchups, possible = round_robin(
+        field.names, study.players, focus=study.focus, most=study.max_matchups, seed=study.seed
+    )
+    games = games or study.games
+    blocks, had = blocks_for(games, study.players), study.looks[-1]
+    missing = blocks * len(matchups) - had * len(set(matchups) & set(study.matchups))
+    return replace(
+        study,
+        entrants=field.entrants,
+        matchups=tuple(matchups),
+        possible_matchups=possible,
+        copies=field.copies,
+        games=games,
+        chunk=chunk
+        or chunk_size(field.entrants, study.rules, study.players, missing, workers, study.seed),
+        earlier=(*study.earlier, Earlier(tuple(study.bots), had, study.chunk)),
+    )
+
+
+class _Field(NamedTuple):
+    """Who plays."""
+
+    entrants: tuple[Entrant, ...]
+    """By name, so that the order in which bots are named does not matter."""
+    copies: tuple[str, ...]
+    first: str
+    """The bot that was named first."""
+
+    @property
+    def names(self) -> list[str]:
+        return [entrant.name for entrant in self.entrants]
+
+
+def _field_of(bots: Sequence[str], players: int) -> _Field:
+    """Bots as entrants; if they are fewer than the players of a game, with copies of them."""
+    field = [entrant.spec for entrant in make_entrants(bots)]
+    missing = max(0, players - len(field)) if len(field) > 1 else 0
+    named = make_entrants([*field, *islice(cycle(sorted(field)), missing)])
+    return _Field(
+        tuple(sorted(named, key=lambda entrant: entrant.name)),
+        tuple(entrant.name for entrant in named[len(field) :]),
+        named[0].name,
     )
 
 
@@ -137,6 +205,7 @@ class Tournament(StudyBase):
     entrants: tuple[Entrant, ...]
     matchups: tuple[Matchup, ...]
     possible_matchups: int
+    max_matchups: int
     copies: tuple[str, ...]
     """Bots entered a second time, to fill games of more players than there are bots."""
     games: int
@@ -150,6 +219,8 @@ class Tournament(StudyBase):
     """The bot that a sequential test is about: the focus, or the bot named first."""
     save_games: bool
     chunk: int
+    earlier: tuple[Earlier, ...] = ()
+    """The runs that this one extends, the first of them first."""
 
     @property
     def parts(self) -> int:
@@ -202,8 +273,14 @@ class Tournament(StudyBase):
         if number >= len(self.looks) or (number and self._is_decided(sums)):
             return []
         blocks = range(self.looks[number - 1] if number else 0, self.looks[number])
-        return matchup_chunks(
-            self.matchups, self.entrants, self.rules, self.seed, blocks, self.chunk
+        return chunks_of_matchups(
+            self.matchups,
+            self.entrants,
+            self.rules,
+            self.seed,
+            blocks,
+            self.chunk,
+            self.earlier,
         )
 
     def _is_decided(self, sums: Sequence[Sums]) -> bool:

@@ -26,7 +26,7 @@ from pickosim.stats.ratings import Ratings, rate
 from pickosim.studies.holders import COLUMNS as HOLDER_COLUMNS
 from pickosim.studies.holders import holder_row
 from pickosim.studies.measures import rate_columns
-from pickosim.studies.schedule import Matchup
+from pickosim.studies.schedule import Matchup, matchup_lanes
 from pickosim.studies.sentences import quoted
 
 ALL_BOTS = "(all)"
@@ -284,9 +284,9 @@ def deciding_column(columns: Collection[str]) -> str:
 def _matchups(
     matchups: Sequence[Matchup], sums: Sequence[Sums], points: Points | None
 ) -> Iterator[Row]:
-    for matchup_number, (matchup, part) in enumerate(zip(matchups, sums, strict=True)):
+    for lane, matchup, part in zip(matchup_lanes(matchups), matchups, sums, strict=True):
         for number, bot in enumerate(matchup):
-            common = {"matchup": matchup_number, "bots": " - ".join(matchup), "bot": bot}
+            common = {"matchup": lane, "bots": " - ".join(matchup), "bot": bot}
             yield common | _bot_rates([(part, number)], points)
 
 

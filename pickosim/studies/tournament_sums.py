@@ -21,9 +21,9 @@ from pickosim.engine.tally import PARTS, Tally, win
 from pickosim.games.frames import saved_games
 from pickosim.rules import RuleSet
 from pickosim.runs.sums import Sums
-from pickosim.studies.arms import Arm, Chunk, chunks_of, play_arm
+from pickosim.studies.arms import Arm, Chunk, play_arm
 from pickosim.studies.holders import holder_sums
-from pickosim.studies.schedule import Matchup, rotations
+from pickosim.studies.schedule import Earlier, Matchup, matchup_chunks, matchup_lanes, rotations
 from pickosim.studies.seating import Bots, bots_by_seat, by_bot
 
 Ints = NDArray[np.int64]
@@ -97,32 +97,33 @@ class MatchupJob:
         tallies = tally.by_rotation(len(self.matchup))
         return block_sums(tallies, bots_by_seat(self.matchup, first, blocks), first), tallies
 
-    def saved(self, tallies: Sequence[Tally], part: int, seed: int, first: int) -> pl.DataFrame:
+    def saved(self, tallies: Sequence[Tally], lane: int, seed: int, first: int) -> pl.DataFrame:
         """One row per game and seat."""
         bots = bots_by_seat(self.matchup, first, len(tallies[0].turns))
-        return saved_games(self.matchup, bots, tallies, part, seed, first)
+        return saved_games(self.matchup, bots, tallies, lane, seed, first)
 
 
-def matchup_chunks(
+def chunks_of_matchups(
     matchups: Sequence[Matchup],
     entrants: Sequence[Entrant],
     rules: RuleSet,
     seed: int,
     blocks: range,
     size: int,
+    earlier: Sequence[Earlier] = (),
 ) -> list[Chunk]:
     """Some blocks of all matchups, in chunks of at most that size; a matchup is a part of the run."""
     by_name = {entrant.name: entrant for entrant in entrants}
     return [
-        chunk
-        for part, matchup in enumerate(matchups)
-        for chunk in chunks_of(
-            part,
+        Chunk(
+            lane,
             MatchupJob(matchup, tuple(by_name[bot] for bot in matchup), rules),
             seed,
-            blocks,
-            size,
+            some,
+            part,
         )
+        for part, (matchup, lane) in enumerate(zip(matchups, matchup_lanes(matchups), strict=True))
+        for some in matchup_chunks(matchup, blocks, size, earlier)
     ]
 
 
