@@ -1,16 +1,18 @@
-"""What notebooks call: everything the command line does, in a line or two, as polars frames."""
+"""What notebooks call: everything the command line does, in a line or two, as polars frames.
+
+What `play` does not need is imported where it is used: a few games are played at once.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from pickosim.amounts import LANE
-from pickosim.bench import run_bench
-from pickosim.bots.entrants import check_bot_sources
 from pickosim.bots.guard import ANSWER_SECONDS, GAME_SECONDS, check_seconds
 from pickosim.bots.guard import answer_seconds as time_limit_of
 from pickosim.bots.strategy import Strategy
@@ -19,20 +21,13 @@ from pickosim.explanations import options_in_use
 from pickosim.games.batch import play_games
 from pickosim.games.frames import Played
 from pickosim.games.match import Match, check_numbers, make_match
-from pickosim.games.trace import Event, trace_game
-from pickosim.reports.html_report import write_report
 from pickosim.rule_files import differences, load_rules
 from pickosim.rules import RuleSet
-from pickosim.runs.folder import RunFolder
 from pickosim.runs.progress import Progress
 from pickosim.runs.results import Results
-from pickosim.runs.run import resume as resume_run
-from pickosim.studies.kinds import study_kind
-from pickosim.studies.options import CORES, RunOptions, make_options
-from pickosim.studies.schedule import rotations
-from pickosim.studies.stored import load_results, planned_study
-from pickosim.studies.study import crew_of, study_of
-from pickosim.studies.tournament import Tournament
+
+if TYPE_CHECKING:
+    from pickosim.games.trace import Event
 
 MOST_LISTED = 3
 """Damaged files that are named."""
@@ -66,13 +61,15 @@ def watch(
     answer_seconds: float = GAME_SECONDS,
 ) -> list[Event]:
     """Every event of one game, the same game that a batch with that seed plays as that number."""
+    from pickosim.games.trace import trace_game
+
     with time_limit_of(check_seconds(answer_seconds)):
         return trace_game(make_match(bots, rules, seed), game)
 
 
 def resume(
     folder: str | Path,
-    workers: int = CORES,
+    workers: int | None = None,
     *,
     backend: str | None = None,
     scheduler: str | None = None,
@@ -81,11 +78,18 @@ def resume(
 ) -> Results:
     """Resume an interrupted run; the results are identical to those of an uninterrupted one.
 
-    Damaged files of a finished run are made again.
+    Played by so many workers, or on all cores. Damaged files of a finished run are made again.
     """
+    from pickosim.runs.folder import RunFolder
+    from pickosim.runs.run import resume as resume_run
+    from pickosim.studies.kinds import study_kind
+    from pickosim.studies.options import CORES, RunOptions, make_options
+    from pickosim.studies.stored import load_results
+    from pickosim.studies.study import crew_of, study_of
+
     options = make_options(
         RunOptions,
-        workers=workers,
+        workers=CORES if workers is None else workers,
         backend=backend,
         scheduler=scheduler,
         answer_seconds=answer_seconds,
@@ -121,6 +125,12 @@ def _listed(files: Sequence[str]) -> str:
 
 def game_of_run(folder: str | Path, game: int, rotation: int = 0) -> Match:
     """The match that a tournament's folder has under that game number, in that rotation of the seats."""
+    from pickosim.bots.entrants import check_bot_sources
+    from pickosim.runs.folder import RunFolder
+    from pickosim.studies.schedule import rotations
+    from pickosim.studies.stored import planned_study
+    from pickosim.studies.tournament import Tournament
+
     manifest = RunFolder(Path(folder)).manifest()
     if manifest["kind"] != Tournament.kind:
         raise PickosimError(f"{folder} is not a tournament; its games cannot be watched.")
@@ -147,6 +157,8 @@ def game_of_run(folder: str | Path, game: int, rotation: int = 0) -> Match:
 
 def report(run: str | Path | Results, path: str | Path | None = None) -> Path:
     """Write the HTML page of a finished run, by default into its folder; returns its path."""
+    from pickosim.reports.html_report import write_report
+
     folder = run.folder if isinstance(run, Results) else Path(run)
     if folder is None:
         raise PickosimError("A page is made from a run folder: play with out=…, then report it.")
@@ -166,4 +178,6 @@ def diff_rules(a: str | Path | RuleSet, b: str | Path | RuleSet) -> pl.DataFrame
 
 def benchmark(seconds: float = 2.0) -> pl.DataFrame:
     """Games per second on this machine, one row per case."""
+    from pickosim.bench import run_bench
+
     return pl.DataFrame(run_bench(seconds))
