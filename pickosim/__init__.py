@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pickosim.studies.compare import compare
     from pickosim.studies.experiments import experiment
     from pickosim.studies.rank import rank
-    from pickosim.studies.stored import load_results
+    from pickosim.studies.stored import list_runs, load_results
     from pickosim.studies.tournament import tournament
     from pickosim.turn_odds.answer import odds
 
@@ -65,6 +65,7 @@ _HOMES = {
     "experiment": "studies.experiments",
     "explain_rule": "explanations",
     "explain_rules": "explanations",
+    "list_runs": "studies.stored",
     "load_results": "studies.stored",
     "load_rules": "rule_files",
     "odds": "turn_odds.answer",
@@ -105,6 +106,7 @@ __all__ = [
     "experiment",
     "explain_rule",
     "explain_rules",
+    "list_runs",
     "load_results",
     "load_rules",
     "odds",

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -111,6 +112,45 @@ def _say_compiling() -> None:
     note("Compiling kernels on their first use; this takes up to 20 seconds …")
 
 
+LONG_RUN = 30.0
+"""Seconds: of a run that takes longer, it is said how long."""
+
+FIRST_LOOK = 2.0
+"""Seconds of play after which a run's speed is known well enough."""
+
+
+class _Estimate:
+    """How long a run will take, said once, when the first chunks have been played."""
+
+    def __init__(self) -> None:
+        self.began = monotonic()
+        self.played = self.left = 0
+        self.is_due = True
+
+    def after(self, games: int) -> str:
+        """What to say after so many more games; mostly nothing."""
+        self.played += games
+        self.left -= games
+        seconds = monotonic() - self.began
+        if not self.is_due or seconds < FIRST_LOOK:
+            return ""
+        self.is_due = False
+        left = self.left * seconds / self.played
+        if left < LONG_RUN:
+            return ""
+        return f"This takes about {duration(left)}; after Ctrl-C it can be resumed."
+
+
+def duration(seconds: float) -> str:
+    """A time in one unit, as people say it: 40 seconds, 12 minutes, 3.5 hours."""
+    if seconds < 90:
+        return f"{10 * round(seconds / 10)} seconds"
+    if seconds < 90 * 60:
+        return f"{round(seconds / 60)} minutes"
+    hours = seconds / 3600
+    return f"{hours:.1f} hours" if hours < 48 else f"{hours / 24:.0f} days"
+
+
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
     """A bar on standard error while a run is played; nothing where there is no terminal to draw it on."""
@@ -120,13 +160,16 @@ def progress_bar() -> Iterator[Progress]:
 
     # What is done at once needs no bar.
     options: dict[str, Any] = {"unit_scale": True, "smoothing": 0.1, "delay": 0.5}
+    estimate = _Estimate()
     with tqdm(unit=" games", leave=False, disable=None, **options) as bar:
 
         def begin(games: int) -> None:
             bar.total = (bar.total or 0) + games
             bar.refresh()
+            estimate.left += games
 
         def found(games: int) -> None:
+            estimate.left -= games
             if not bar.disable:
                 bar.initial += games  # what was played before does not count for the speed
             bar.update(games)
@@ -135,6 +178,8 @@ def progress_bar() -> Iterator[Progress]:
             if not bar.disable:
                 bar.set_postfix_str(visible(status()), refresh=False)
             bar.update(games)
+            if sentence := estimate.after(games):
+                say(sentence)
 
         def say(sentence: str) -> None:
             bar.clear()
