@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import importlib
+import io
 import json
 import os
 import pty
@@ -25,12 +26,14 @@ from typing import Any
 
 import pytest
 from blocks import rotated
+from rich.console import Console
 
 import pickosim
 from pickosim import cli
 from pickosim.bots.loading import built_in_bots
 from pickosim.games.trace import Event
 from pickosim.reports.html_report import command_again
+from pickosim.reports.layout import grid
 from pickosim.reports.story import TableState
 from pickosim.rule_files import PRESETS, load_rules
 from pickosim.rules import SPECIALISTS
@@ -811,3 +814,20 @@ def test_the_command_to_run_it_again_leaves_the_folder_of_this_run_alone():
     for folder in (["--out", "runs/a b"], ["--out=runs/a b"], []):
         command = shlex.join([*kept[:3], *folder, *kept[3:]])
         assert shlex.split(command_again(command)) == kept
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_a_table_breaks_no_number_and_no_name(width):
+    """Columns that do not fit come in a table of their own, with the names again."""
+    names = ["threshold:target=25", "late-worms"]
+    numbers = [f"{number:,} ± 12.5 %" for number in (1_234_567, 12, 800_000, 3)]
+    columns = [("bot", "left"), *((f"column {k}", "right") for k in range(4)), ("text", "left")]
+    rows = [(name, *numbers, "some words that may be broken") for name in names]
+    console = Console(width=width, file=io.StringIO(), color_system=None)
+    console.print(grid("A title", columns, rows))
+    lines = console.file.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    for name in names:
+        found = " ".join(line for line in lines if name in line)
+        assert all(number in found for number in numbers)
+    assert all(any(heading in line for line in lines) for heading, _ in columns)
