@@ -3,7 +3,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Two sets of packages: what pickosim needs to play, and what its development needs besides.
 READY := $(VENV)/.ready
+DEV_READY := $(VENV)/.ready-dev
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 LOWEST := .venv-lowest
 
 .PHONY: tournament test test-long test-wheel test-cluster test-lowest lint format docs shown coverage ladder bench clean
@@ -12,15 +15,15 @@ tournament: $(READY)
 	$(BIN)/pickosim tournament --games 4000
 
 # The kernels are compiled once before, and not by every worker.
-test: $(READY)
+test: $(DEV_READY)
 	$(BIN)/python -c "from pickosim.studies.warm import warm_up; warm_up()"
 	$(BIN)/pytest -n 2 -m "not long"
 
-test-long: $(READY)
+test-long: $(DEV_READY)
 	$(BIN)/pytest -n 2
 
 # The wheel, installed in a clean environment outside the checkout, plays there.
-test-wheel: $(READY)
+test-wheel: $(DEV_READY)
 	$(BIN)/python tests/wheel_smoke.py
 
 # A cluster of hosts with nothing in common: network namespaces, so this needs root and iproute2.
@@ -36,17 +39,17 @@ test-lowest: $(LOWEST)/.ready
 	    tests/test_help.py tests/test_rules.py tests/test_cli.py tests/test_tables.py tests/test_dask.py \
 	    tests/test_charts.py tests/test_report.py
 
-lint: $(READY)
+lint: $(DEV_READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-format: $(READY)
+format: $(DEV_READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 # Pages and schemas that are generated from the code; a test checks that they are current.
-docs: $(READY)
+docs: $(DEV_READY)
 	$(BIN)/python -m pickosim.documents .
 
 # Output of commands that README.md and docs/ show, from the commands themselves.
@@ -54,7 +57,7 @@ shown: $(READY)
 	$(BIN)/python tests/shown.py README.md docs/*.md
 
 # How often intervals cover the truth: measures the table of docs/statistics.md (three minutes).
-coverage: $(READY)
+coverage: $(DEV_READY)
 	$(BIN)/python tests/interval_coverage.py docs/statistics.md
 
 # The fixed ratings of the built-in bots, with which `pickosim rank` compares (a few minutes).
@@ -71,7 +74,11 @@ clean:
 # Versions come from constraints.txt: the ones that CI uses.
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(PIP) -e .
+	touch $@
+
+$(DEV_READY): $(READY)
+	$(PIP) -e '.[dev]'
 	touch $@
 
 # uv, as pip has no way to ask for the lowest versions.

@@ -18,12 +18,9 @@ if TYPE_CHECKING:
         benchmark,
         check,
         diff_rules,
-        extend,
         list_strategies,
         new,
         play,
-        report,
-        resume,
         show_rules,
         show_strategy,
         watch,
@@ -38,6 +35,7 @@ if TYPE_CHECKING:
     from pickosim.games.frames import Played
     from pickosim.rule_files import load_rules, presets
     from pickosim.rules import RULES_VERSION, SPECIALISTS, WORM, RuleSet
+    from pickosim.run_api import extend, report, resume
     from pickosim.runs.progress import Progress
     from pickosim.runs.results import Results
     from pickosim.solver.valuation import Valuation
@@ -45,7 +43,7 @@ if TYPE_CHECKING:
     from pickosim.studies.compare import compare
     from pickosim.studies.experiments import experiment
     from pickosim.studies.rank import rank
-    from pickosim.studies.stored import load_results
+    from pickosim.studies.stored import list_runs, load_results
     from pickosim.studies.tournament import tournament
     from pickosim.turn_odds.answer import odds
 
@@ -77,9 +75,10 @@ _HOMES = {
     "compare": "studies.compare",
     "diff_rules": "api",
     "experiment": "studies.experiments",
-    "extend": "api",
+    "extend": "run_api",
     "explain_rule": "explanations",
     "explain_rules": "explanations",
+    "list_runs": "studies.stored",
     "list_strategies": "api",
     "load_results": "studies.stored",
     "load_rules": "rule_files",
@@ -88,8 +87,8 @@ _HOMES = {
     "play": "api",
     "presets": "rule_files",
     "rank": "studies.rank",
-    "report": "api",
-    "resume": "api",
+    "report": "run_api",
+    "resume": "run_api",
     "show_rules": "api",
     "show_strategy": "api",
     "tournament": "studies.tournament",
@@ -125,6 +124,7 @@ __all__ = [
     "explain_rule",
     "explain_rules",
     "extend",
+    "list_runs",
     "list_strategies",
     "load_results",
     "load_rules",

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from pickosim import __version__
+from pickosim import __version__, completion
 from pickosim.errors import PickosimError
 from pickosim.terminal import (
     compiling,
@@ -31,15 +32,19 @@ if TYPE_CHECKING:
     from pickosim.rules import RuleSet
     from pickosim.studies.options import Declared, StudyOptions
 
+IS_PLAIN = sys.stdout is None or not sys.stdout.isatty()
+"""A pipe gets plain lines; there may be no standard output at all."""
+
+HELP_NAMES: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
+
 app = typer.Typer(
     name="pickosim",
     help="Monte Carlo tournaments of Pickomino (Heckmeck am Bratwurmeck) and Extrawurm.",
-    add_completion=False,
+    context_settings=HELP_NAMES,
     pretty_exceptions_enable=False,
-    # A pipe gets plain lines; there may be no standard output at all.
-    rich_markup_mode="rich" if sys.stdout is not None and sys.stdout.isatty() else None,
+    rich_markup_mode=None if IS_PLAIN else "rich",
 )
-rules_app = typer.Typer(help="List the rule sets, show one, compare two, or explain an option.")
+rules_app = typer.Typer(help="List the rule sets, show one, compare two, or explain one.")
 app.add_typer(rules_app, name="rules")
 strategies_app = typer.Typer(help="List the bots, or show one.")
 app.add_typer(strategies_app, name="strategies")
@@ -50,16 +55,25 @@ Bots = Annotated[
         metavar="BOT",
         help="Bots in the order of their seats, e.g. eager, threshold:target=25 or my_bot.py:MyBot.",
         show_default=False,
+        autocompletion=completion.bots,
     ),
 ]
 Bot = Annotated[
     str,
     typer.Argument(
-        metavar="BOT", help="A bot by name or path, e.g. threshold:target=25 or my_bot.py."
+        metavar="BOT",
+        help="A bot by name or path, e.g. threshold:target=25 or my_bot.py.",
+        autocompletion=completion.bots,
     ),
 ]
 Rules = Annotated[
-    str, typer.Option("--rules", help="A preset (see `pickosim rules`) or a TOML file.")
+    str,
+    typer.Option(
+        "--rules",
+        metavar="RULES",
+        help="A preset (see `pickosim rules`) or a TOML file.",
+        autocompletion=completion.rules,
+    ),
 ]
 Sets = Annotated[
     list[str] | None,
@@ -67,7 +81,7 @@ Sets = Annotated[
         "--set", metavar="OPTION=VALUE", help="Change an option of the rules; repeat for more."
     ),
 ]
-Seed = Annotated[int, typer.Option(help="Seed of all dice and choices.")]
+Seed = Annotated[int, typer.Option(metavar="NUMBER", help="Seed of all dice and choices.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Csv = Annotated[bool, typer.Option("--csv", help="Print the main table as CSV.")]
 AnswerSeconds = Annotated[
@@ -79,7 +93,16 @@ AnswerSeconds = Annotated[
         show_default="120",
     ),
 ]
-Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")]
+Run = Annotated[
+    Path,
+    typer.Argument(metavar="RUN", help="The folder of a run.", autocompletion=completion.runs),
+]
+RulesName = Annotated[
+    str,
+    typer.Argument(
+        metavar="RULES", help="A preset or a TOML file.", autocompletion=completion.rules
+    ),
+]
 
 
 RESUMED = ("workers", "backend", "scheduler", "answer_seconds")
@@ -93,7 +116,9 @@ _given: list[str] = []
 
 
 def main() -> None:
-    """Run the command line of this process."""
+    """Run the command line of this process, or complete it for the shell that asks."""
+    if "_PICKOSIM_COMPLETE" in os.environ:
+        whole_command().main(prog_name="pickosim")
     keep_for_results()
     sys.exit(run(sys.argv[1:]))
 
@@ -103,8 +128,7 @@ def run(arguments: Sequence[str]) -> int:
     _given[:] = arguments
     try:
         try:
-            _add_study_commands()
-            command = typer.main.get_command(app)
+            command = whole_command()
             with command.make_context("pickosim", list(arguments)) as context:
                 command.invoke(context)
         finally:
@@ -128,6 +152,31 @@ def run(arguments: Sequence[str]) -> int:
         silence()
         return 1
     return 0
+
+
+def whole_command() -> Any:
+    """The command with all that are part of it; its help names values by what they are, not by Python's types."""
+    _add_study_commands()
+    whole = typer.main.get_command(app)
+    for command in _with_parts(whole):
+        helps = command.get_help_option(typer.Context(command, **HELP_NAMES))
+        for parameter in [*command.params, helps]:
+            shown = None if parameter.param_type_name == "argument" else parameter.metavar
+            parameter.display_type_rich = lambda ctx, shown=shown: shown
+    return whole
+
+
+def _with_parts(command: Any) -> Iterator[Any]:
+    yield command
+    for part in getattr(command, "commands", {}).values():
+        yield from _with_parts(part)
+
+
+def _examples(*lines: str) -> str:
+    """The end of a command's help: command lines to start from."""
+    if IS_PLAIN:
+        return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
+    return "\n\n".join(["Examples:", *lines])
 
 
 def _explained(error: Any) -> str:
@@ -170,20 +219,27 @@ def _add_study_commands() -> None:
     for kind, options in OPTIONS.items():
         if kind not in known:
             text = inspect.cleandoc(options.__doc__ or "")
-            _add_command(kind, text, declared(options), _study_command(options))
+            examples = _examples(*options.examples)
+            _add_command(kind, text, declared(options), _study_command(options), examples)
     if "run" not in known:
         how = [option for option in declared(RunOptions) if option.name != "export"]
-        _add_command("run", inspect.cleandoc(run_experiment.__doc__ or ""), how, run_experiment)
+        text = inspect.cleandoc(run_experiment.__doc__ or "")
+        examples = _examples("pickosim run experiments/flipping.toml --games 10k")
+        _add_command("run", text, how, run_experiment, examples)
         everything = declared(RunOptions)
-        _add_command("extend", inspect.cleandoc(extend.__doc__ or ""), everything, extend)
+        examples = _examples(
+            "pickosim extend runs/mine my_bot.py", "pickosim extend runs/mine --games 100k"
+        )
+        _add_command("extend", inspect.cleandoc(extend.__doc__ or ""), everything, extend, examples)
         how = [option for option in how if option.name in RESUMED]
-        _add_command("resume", inspect.cleandoc(resume.__doc__ or ""), how, resume)
+        examples = _examples("pickosim resume runs/mine", "pickosim resume runs/mine --workers 1")
+        _add_command("resume", inspect.cleandoc(resume.__doc__ or ""), how, resume, examples)
         # Studies come first in the help.
         app.registered_commands.sort(key=lambda command: command.name in known)
 
 
 def _add_command(
-    name: str, text: str, options: Sequence[Declared], call: Callable[..., None]
+    name: str, text: str, options: Sequence[Declared], call: Callable[..., None], examples: str
 ) -> None:
     """Add a command whose parameters are those of `call`, and declared options in place of its `given`."""
     from pickosim.studies.options import PYTHON_ONLY
@@ -216,13 +272,14 @@ def _add_command(
     command.__signature__ = signature  # type: ignore[attr-defined]
     command.__annotations__ = {one.name: one.annotation for one in parameters}
     command.__doc__ = text
-    app.command(name)(command)
+    app.command(name, epilog=examples)(command)
 
 
 def _parameter(option: Declared) -> inspect.Parameter:
     """A declared option as a parameter that Typer understands; None or nothing if it is not given."""
     about = option.option
     metavar = about.metavar or None
+    completed = completion.BY_METAVAR.get(about.metavar)
     shown: str | bool = True if isinstance(option.default, int | str) else option.default_text
     if about.default:
         shown = about.default
@@ -233,7 +290,9 @@ def _parameter(option: Declared) -> inspect.Parameter:
         words: Any = list[str] if option.is_list else str
         kind = Annotated[
             words if option.is_required else words | None,
-            typer.Argument(metavar=metavar, help=about.help, show_default=False),
+            typer.Argument(
+                metavar=metavar, help=about.help, show_default=False, autocompletion=completed
+            ),
         ]
     else:
         of: Any = str
@@ -246,7 +305,11 @@ def _parameter(option: Declared) -> inspect.Parameter:
         kind = Annotated[
             of | None,
             typer.Option(
-                option.flag, metavar=metavar, help=about.help, show_default=shown or False
+                option.flag,
+                metavar=metavar,
+                help=about.help,
+                show_default=shown or False,
+                autocompletion=completed,
             ),
         ]
     default: Any = option.default if isinstance(option.default, int | str) else None
@@ -290,7 +353,11 @@ def run_experiment(
     given: dict[str, Any],
     games: Annotated[
         str | None,
-        typer.Option(help="Another number of games, e.g. 10k.", show_default="what the file says"),
+        typer.Option(
+            metavar="NUMBER",
+            help="Another number of games, e.g. 10k.",
+            show_default="what the file says",
+        ),
     ] = None,
     as_json: Json = False,
     as_csv: Csv = False,
@@ -347,10 +414,10 @@ def extend(
     """
     form = _form(as_json, as_csv)
     with compiling():
-        from pickosim import api
+        from pickosim import run_api
 
         with progress_bar() as progress:
-            results = api.extend(
+            results = run_api.extend(
                 folder,
                 bots or (),
                 games,
@@ -371,10 +438,10 @@ def resume(
     """
     form = _form(as_json, as_csv)
     with compiling():
-        from pickosim import api
+        from pickosim import run_api
 
         with progress_bar() as progress:
-            results = api.resume(folder, **given, progress=progress)
+            results = run_api.resume(folder, **given, progress=progress)
     show_results(results, form)
 
 
@@ -389,7 +456,42 @@ def _command_line() -> str:
     return shlex.join(["pickosim", *_given])
 
 
-@app.command()
+@app.command("show", epilog=_examples("pickosim show runs/mine", "pickosim show runs/mine --csv"))
+def show_run(folder: Run, as_json: Json = False, as_csv: Csv = False) -> None:
+    """Print the results of a finished run again."""
+    form = _form(as_json, as_csv)
+    from pickosim.studies.stored import load_results
+
+    show_results(load_results(folder), form)
+
+
+@app.command("runs", epilog=_examples("pickosim runs", "pickosim runs results/ --csv"))
+def list_runs(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the runs are.")] = Path(
+        "runs"
+    ),
+    as_json: Json = False,
+    as_csv: Csv = False,
+) -> None:
+    """List the runs in a folder with their headlines."""
+    form = _form(as_json, as_csv)
+    from pickosim.reports.runs_text import runs_text
+    from pickosim.studies.stored import list_runs
+
+    found = list_runs(folder)
+    if form == "json":
+        print(json_of(found.to_dicts()))
+    elif form == "csv":
+        print(found.write_csv(), end="")
+    elif found.is_empty():
+        note(f"There are no runs in {folder}. To begin one: pickosim tournament all")
+    else:
+        show(*runs_text(found))
+
+
+@app.command(
+    epilog=_examples("pickosim report runs/mine", "pickosim report runs/mine --png charts")
+)
 def report(
     folder: Run,
     out: Annotated[
@@ -409,9 +511,9 @@ def report(
         typer.Option(metavar="NAME", help="Only this chart, e.g. standings; repeat for more."),
     ] = None,
 ) -> None:
-    """Write a finished run as one HTML page that opens offline, or its charts as pictures.
+    """Write the HTML page of a finished run, or its charts.
 
-    Prints the names of the files written.
+    The page opens offline; charts are pictures. Prints the names of the files written.
     """
     from pickosim.reports.html_report import save_charts, write_report
 
@@ -430,7 +532,7 @@ def report(
 
 @rules_app.callback(invoke_without_command=True)
 def list_rules(context: typer.Context) -> None:
-    """List the rule sets, show one, compare two, or explain an option."""
+    """List the rule sets, show one, compare two, or explain one."""
     if context.invoked_subcommand is not None:
         return
     from pickosim.reports.layout import grid
@@ -440,9 +542,9 @@ def list_rules(context: typer.Context) -> None:
     show(grid("Rule sets", [("name", "left"), ("what it is", "left")], rows))
 
 
-@rules_app.command("show")
+@rules_app.command("show", epilog=_examples("pickosim rules show extrawurm"))
 def show_rules(
-    name: Annotated[str, typer.Argument(metavar="RULES", help="A preset or a TOML file.")],
+    name: RulesName,
     sets: Sets = None,
     as_json: Json = False,
 ) -> None:
@@ -460,7 +562,9 @@ def show_rules(
         show(OptionsTable(f"Rules {rules.name}", options_in_use(rules)))
 
 
-@rules_app.command("explain")
+@rules_app.command(
+    "explain", epilog=_examples("pickosim rules explain weasel", "pickosim rules explain tiles.36")
+)
 def explain_rule(
     name: Annotated[
         str | None,
@@ -490,10 +594,13 @@ def explain_rule(
         show(*explanation_page(about))
 
 
-@rules_app.command("diff")
+@rules_app.command("diff", epilog=_examples("pickosim rules diff classic short"))
 def diff_rules(
-    a: Annotated[str, typer.Argument(metavar="RULES", help="A preset or a TOML file.")],
-    b: Annotated[str, typer.Argument(metavar="OTHERS", help="Another one.")],
+    a: RulesName,
+    b: Annotated[
+        str,
+        typer.Argument(metavar="OTHERS", help="Another one.", autocompletion=completion.rules),
+    ],
     as_json: Json = False,
 ) -> None:
     """Show only what differs between two rule sets."""
@@ -526,9 +633,9 @@ def list_strategies(context: typer.Context, as_json: Json = False) -> None:
         show(bots_table(catalogue()))
 
 
-@strategies_app.command("show")
+@strategies_app.command("show", epilog=_examples("pickosim strategies show threshold"))
 def show_strategy(bot: Bot, as_json: Json = False) -> None:
-    """Show all about one bot: its description, its parameters, what it decides."""
+    """Show one bot: its description, its parameters, what it decides."""
     from pickosim.bots.catalogue import describe
     from pickosim.reports.bot_text import bot_page
 
@@ -539,7 +646,7 @@ def show_strategy(bot: Bot, as_json: Json = False) -> None:
         show(*bot_page(description))
 
 
-@app.command()
+@app.command(epilog=_examples("pickosim new my_bot.py", "pickosim new my_bot.py --valuation"))
 def new(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The file, e.g. my_bot.py.")],
     valuation: Annotated[
@@ -561,7 +668,7 @@ def new(
     print(f"  pickosim rank {name}")
 
 
-@app.command()
+@app.command(epilog=_examples("pickosim check my_bot.py"))
 def check(
     bot: Bot,
     seconds: AnswerSeconds = None,
@@ -598,20 +705,35 @@ def check(
 # -------------------------------------------------------------------------------------------------- single games
 
 
-@app.command()
+@app.command(
+    epilog=_examples(
+        "pickosim watch eager random --seed 7 --game 42",
+        "pickosim watch expected winner --rules extrawurm --why",
+    )
+)
 def watch(
     context: typer.Context,
     bots: Bots = None,
     rules: Rules = "classic",
     sets: Sets = None,
     seed: Seed = 0,
-    game: Annotated[int, typer.Option(help="Number of the game.")] = 0,
+    game: Annotated[int, typer.Option(metavar="NUMBER", help="Number of the game.")] = 0,
     folder: Annotated[
         Path | None,
-        typer.Option("--from", metavar="RUN", help="A tournament's folder: show one of its games."),
+        typer.Option(
+            "--from",
+            metavar="RUN",
+            help="A tournament's folder: show one of its games.",
+            autocompletion=completion.runs,
+        ),
     ] = None,
     rotation: Annotated[
-        int, typer.Option(min=0, help="With --from: how far the seats are rotated in that game.")
+        int,
+        typer.Option(
+            metavar="NUMBER",
+            min=0,
+            help="With --from: how far the seats are rotated in that game.",
+        ),
     ] = 0,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the trace, one JSON object per line.")
@@ -638,7 +760,7 @@ def watch(
                 f"{'.' if folder is None else ': the run has its own.'}"
             )
     if folder is not None:
-        from pickosim.api import game_of_run
+        from pickosim.run_api import game_of_run
 
         match = game_of_run(folder, game, rotation)
     else:
@@ -663,7 +785,13 @@ def watch(
         raise mistake
 
 
-@app.command()
+@app.command(
+    epilog=_examples(
+        "pickosim odds --rules extrawurm --holds golden-die",
+        "pickosim odds --grill 21-36 --own 24 --rivals 27,30",
+        "pickosim odds --aside worm,worm,4,4 --roll 1,3,5,5",
+    )
+)
 def odds(
     rules: Rules = "classic",
     sets: Sets = None,
@@ -755,11 +883,14 @@ def odds(
         show(*answer_lines(found))
 
 
-@app.command()
+@app.command(epilog=_examples("pickosim bench --seconds 0.5"))
 def bench(
     as_json: Json = False,
     seconds: Annotated[
-        float, typer.Option(min=0.01, max=600, help="Seconds per run; three runs per case.")
+        float,
+        typer.Option(
+            metavar="SECONDS", min=0.01, max=600, help="Seconds per run; three runs per case."
+        ),
     ] = 2,
 ) -> None:
     """Measure games per second on this machine."""
@@ -772,6 +903,16 @@ def bench(
         print(json.dumps(rows, indent=2))
     else:
         show(*bench_tables(rows))
+
+
+@app.command("help", epilog=_examples("pickosim help tournament", "pickosim help rules show"))
+def show_help(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="COMMAND", help="A command.", show_default="all")
+    ] = None,
+) -> None:
+    """Explain a command and its options."""
+    raise typer.Exit(run([*(names or []), "--help"]))
 
 
 def _load(rules: str, sets: list[str] | None = None) -> RuleSet:

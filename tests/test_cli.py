@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import fcntl
 import importlib
+import io
 import json
 import os
 import pty
 import re
+import shlex
 import shutil
 import struct
 import subprocess
@@ -25,11 +27,15 @@ from typing import Any
 import polars as pl
 import pytest
 from blocks import first_game, rotated
+from rich.console import Console
 
 import pickosim
 from pickosim import cli
 from pickosim.amounts import LANE
+from pickosim.bots.loading import built_in_bots
 from pickosim.games.trace import Event
+from pickosim.reports.html_report import command_again
+from pickosim.reports.layout import grid
 from pickosim.reports.story import TableState
 from pickosim.rule_files import PRESETS, load_rules
 from pickosim.rules import SPECIALISTS
@@ -451,14 +457,16 @@ def test_a_tournament_shows_tables_and_notes_the_rest(tmp_path):
     assert done.code == 0
     assert_plain(done.out)
     lines = done.out.splitlines()
-    assert lines[0] == "Round robin, 2 players, rules classic, seed 5"
-    assert " ".join(lines[1].split()) == "bot win share 95 % interval score rank rating games"
     standings = pickosim.tournament(["eager", "random", "cautious"], games=200, seed=5).standings
-    for line, row in zip(lines[2:5], standings.iter_rows(named=True), strict=True):
+    assert lines[0].startswith(f"`{standings['bot'][0]}` wins ")
+    assert lines[1:3] == ["", "Round robin, 2 players, rules classic, seed 5"]
+    assert " ".join(lines[3].split()) == "bot win share 95 % interval score rank rating games"
+    for line, row in zip(lines[4:7], standings.iter_rows(named=True), strict=True):
         bot, share, interval, score, rank, rating, games = re.split(r"\s{2,}", line)
         assert (bot, share) == (row["bot"], f"{100 * row['win_share']:.2f} %")
         assert re.fullmatch(r"\d+\.\d\d to \d+\.\d\d", interval)
-        assert rating == f"{row['rating']:.0f} ± {row['rating_error']:.0f}"
+        error = row["rating_error"]  # the anchor has none
+        assert rating == f"{row['rating']:.0f}{'' if error is None else f' ± {error:.0f}'}"
         assert (score, rank) == (f"{row['mean_score']:.2f}", f"{row['mean_rank']:.3f}")
         assert games == "400"
     said = (
@@ -603,7 +611,7 @@ MISTAKES = {
     "tournament eager random --sprt 1%,0": "the lower one first",
     "tournament eager random thief --sprt 0,1%": "3 bots in games of 2 make 3: name 2 bots, or play --together",
     "tournament eager random --sprt 0,1% --precision 1%": "by --sprt or by --precision, not by both",
-    "tournament eager random --focus egaer": 'not entered; did you mean "eager"?',
+    "tournament eager random --focus egaer": 'no bot named "egaer"; did you mean "eager"?',
     "tournament eager random --together --players 2": "no other number of players",
     "tournament eager threshold:target=30..21": 'The range "30..21" must go from a smaller to a larger number',
     "tournament eager random --export xls": 'exported to csv, json, md, not to "xls"',
@@ -747,3 +755,81 @@ def test_a_terminal_named_dumb_gets_plain_text():
 
 def test_the_program_is_installed():
     assert shutil.which(str(PROGRAM))
+
+
+# ------------------------------------------------------------------------------------------- kept runs
+
+
+def test_runs_are_listed_and_shown_again_as_they_finished(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    shown = []
+    for form in ([], ["--csv"], ["--json"]):
+        played = ["tournament", "eager", "random", "--games", "20", "--workers", "1", *form]
+        assert cli.run([*played, "--out", "runs/a b"] if not form else played) == 0
+        done = capsys.readouterr()
+        if not form:
+            assert cli.run(["show", "runs/a b"]) == 0
+            assert capsys.readouterr() == done, "the note on standard error, too"
+        else:
+            assert cli.run(["show", "runs/a b", *form]) == 0
+            again = capsys.readouterr().out
+            if form == ["--csv"]:
+                assert again == done.out
+            else:
+                assert json.loads(again)["standings"] == json.loads(done.out)["standings"]
+        shown.append(done.out)
+    Path("runs/broken").mkdir()
+    Path("runs/broken/manifest.json").write_text("{", encoding="utf-8")
+    assert cli.run(["runs", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    by_run = {row["run"]: row for row in rows}
+    assert rows == pickosim.list_runs("runs").to_dicts() and len(rows) == 4
+    assert by_run["runs/broken"]["status"] == "unreadable"
+    first = by_run["runs/a b"]
+    assert (first["kind"], first["status"], first["games"]) == ("tournament", "finished", 20)
+    assert first["headline"] == shown[0].splitlines()[0]
+    assert cli.run(["runs"]) == 0
+    listed = capsys.readouterr().out
+    assert_plain(listed)
+    assert first["headline"] in listed and "unreadable" in listed
+    assert cli.run(["runs", "elsewhere"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_all_names_the_built_in_bots_and_a_focus_enters(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    options = {"games": 2, "workers": 1, "chunk": 1}
+    entered = pickosim.tournament(["all", "eager"], **options).standings["bot"].to_list()
+    assert sorted(entered) == sorted([*built_in_bots(), "eager#2"])
+    gauntlet = pickosim.tournament(["eager", "thief"], focus="random", **options)
+    assert {"random"} < {*gauntlet.standings["bot"]} == {"eager", "thief", "random"}
+    assert all("random" in bots for bots in gauntlet.manifest["plan"]["matchups"])
+    for option, said in (({"focus": "all"}, "The focus is one bot"), ({"focus": "egaer"}, "eager")):
+        with pytest.raises(pickosim.PickosimError, match=said):
+            pickosim.tournament(["eager", "thief"], **option)
+    with pytest.raises(pickosim.PickosimError, match="One bot is ranked at a time"):
+        pickosim.rank("threshold:target=21..23")
+
+
+def test_the_command_to_run_it_again_leaves_the_folder_of_this_run_alone():
+    kept = ["pickosim", "tournament", "my bots/it's.py", "eager", "--set", "tiles={21=1}"]
+    for folder in (["--out", "runs/a b"], ["--out=runs/a b"], []):
+        command = shlex.join([*kept[:3], *folder, *kept[3:]])
+        assert shlex.split(command_again(command)) == kept
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_a_table_breaks_no_number_and_no_name(width):
+    """Columns that do not fit come in a table of their own, with the names again."""
+    names = ["threshold:target=25", "late-worms"]
+    numbers = [f"{number:,} ± 12.5 %" for number in (1_234_567, 12, 800_000, 3)]
+    columns = [("bot", "left"), *((f"column {k}", "right") for k in range(4)), ("text", "left")]
+    rows = [(name, *numbers, "some words that may be broken") for name in names]
+    console = Console(width=width, file=io.StringIO(), color_system=None)
+    console.print(grid("A title", columns, rows))
+    lines = console.file.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    for name in names:
+        found = " ".join(line for line in lines if name in line)
+        assert all(number in found for number in numbers)
+    assert all(any(heading in line for line in lines) for heading, _ in columns)

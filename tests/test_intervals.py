@@ -21,6 +21,7 @@ from pickosim.stats.moments import (
     share_superiority,
     stratified_mean,
 )
+from pickosim.stats.quantiles import binomial_quantile
 
 
 def moments(values: np.ndarray, step: float = 1.0) -> Moments:
@@ -145,3 +146,10 @@ def test_even_blocks_with_few_exceptions_are_covered(blocks, uneven):
         )
         covered += low <= truth <= high
     assert covered / 2_000 >= 0.94
+
+
+@pytest.mark.parametrize("chance", [0.1, 0.5, 0.9, 0.95])
+@pytest.mark.parametrize("trials", [1, 2, 10, 97, 1_000, 123_456, 10**7])
+def test_binomial_quantiles_are_those_of_scipy_stats(trials, chance):
+    for share in (0.005, 0.025, 0.975, 0.995):
+        assert binomial_quantile(share, trials, chance) == binom.ppf(share, trials, chance)

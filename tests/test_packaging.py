@@ -41,8 +41,8 @@ LAYERS = {
     "compare balance_sums balance_search balance_results balance_findings balance experiments stored warm",
     " ": "baseline bench",
     "reports": "layout intervals cells story rules_text bot_text odds_text bench_text tournament_text compare_text balance_text "
-    "result_text charts figures notebook html_report",
-    "  ": "api rule_pages documents __init__ terminal cli",
+    "result_text runs_text charts figures notebook html_report",
+    "  ": "run_api api rule_pages documents __init__ terminal completion cli",
 }
 READING_ORDER = [
     f"{folder}.{module}" if folder.strip() else module

@@ -10,9 +10,11 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 from scipy.optimize import minimize
+from scipy.sparse.csgraph import breadth_first_order, connected_components
 from scipy.special import logsumexp
 from scipy.stats import t as student
 
+from pickosim.stats import ratings
 from pickosim.stats.ratings import SCALE, Counted, Ratings, rate
 
 PARTS = 420
@@ -364,3 +366,21 @@ def test_tables_without_games_tell_nothing():
     assert result.ratings["field"].to_list() == [1, 2]
     assert rating(result).tolist() == [1500, 1500]
     assert rate([], []).ratings.height == 0
+
+
+def test_sets_of_bots_are_the_components_of_their_graph():
+    """Compared with the algorithms of SciPy, on graphs from none to all of the links."""
+    generator = np.random.default_rng(5)
+    for links in (0.0, 0.05, 0.1, 0.2, 1.0):
+        graph = generator.random((12, 12)) < links
+        _, labels = connected_components(graph, directed=False)
+        assert [set(labels[field]) for field in ratings._fields(graph)] == [
+            {label} for label in dict.fromkeys(labels.tolist())
+        ]
+        for first in range(12):
+            found = breadth_first_order(graph, first, return_predecessors=False)
+            assert sorted(found) == np.flatnonzero(ratings._reached(graph, first)).tolist()
+        _, labels = connected_components(graph, connection="strong")
+        parts = ratings._parts(graph, np.arange(12))
+        assert len(set(labels[parts.core])) == 1
+        assert len(parts.core) == np.bincount(labels).max()

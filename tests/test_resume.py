@@ -195,7 +195,7 @@ def test_a_full_disk_is_reported_and_nothing_is_lost(tmp_path, whole, capfd):
     code = SCRIPT.format(bots=BOTS, games=GAMES, folder=str(folder), chunk=CHUNK, workers=1)
     limited = (
         "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "import pickosim.api, pickosim.studies.warm; pickosim.studies.warm.warm_up()\n"
+        "import pickosim.run_api, pickosim.studies.warm; pickosim.studies.warm.warm_up()\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))\n"
     )
     done = subprocess.run([sys.executable, "-c", limited + code], capture_output=True, text=True)
@@ -529,7 +529,7 @@ def test_saved_games_are_the_games(whole):
         assert row["win_share"] == pytest.approx(standing["win_share"])
         assert row["score"] == pytest.approx(standing["mean_score"])
     row = games.filter(pl.col("rotation") == 1).row(7, named=True)
-    match = pickosim.api.game_of_run(whole.folder, row["game"], 1)
+    match = pickosim.run_api.game_of_run(whole.folder, row["game"], 1)
     trace = pickosim.watch(match.strategies, match.rules, match.seed, row["game"])
     one = games.filter((pl.col("game") == row["game"]) & (pl.col("rotation") == 1))
     assert list(match.specs) == one["bot"].to_list()

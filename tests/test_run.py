@@ -22,8 +22,8 @@ from polars.testing import assert_frame_equal
 import pickosim
 from pickosim import PickosimError, Results, cli
 from pickosim.amounts import LANE
-from pickosim.api import game_of_run
 from pickosim.engine.tally import PARTS
+from pickosim.run_api import game_of_run
 from pickosim.runs import run as run_module
 from pickosim.runs.workers import Workers
 from pickosim.studies.arms import Chunk

@@ -24,11 +24,11 @@ from polars.testing import assert_frame_equal
 
 import pickosim
 from pickosim import cli
-from pickosim.api import game_of_run
 from pickosim.errors import PickosimError
 from pickosim.files import digest
 from pickosim.reports.html_report import report_page
 from pickosim.reports.result_text import as_json, as_text
+from pickosim.run_api import game_of_run
 from pickosim.runs.folder import RunFolder
 from pickosim.runs.manifest import sealed
 from pickosim.terminal import show

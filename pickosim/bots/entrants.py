@@ -14,12 +14,15 @@ from pathlib import Path
 from pickosim.amounts import expand_range
 from pickosim.bots.digest import source_files
 from pickosim.bots.given import bot_digest, class_in, give, given_class
-from pickosim.bots.loading import BotLike, as_specs, load_bot, spec_digest
+from pickosim.bots.loading import BotLike, as_specs, built_in_bots, load_bot, spec_digest
 from pickosim.bots.specs import is_file, parts_of, split_at_commas
 from pickosim.errors import BotError, PickosimError
 from pickosim.parcels import Parcel, make_parcel
 
 MAX_ENTRANTS = 1000
+
+ALL = "all"
+"""Stands for all built-in bots, wherever bots are listed."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class Entrant:
 def make_entrants(bots: Sequence[BotLike]) -> list[Entrant]:
     """The entrants for a list of bots: ranges of parameters expanded, copies of a bot numbered.
 
-    `threshold:target=21..30` enters ten bots; `eager eager` enters `eager` and `eager#2`.
+    `threshold:target=21..30` enters ten bots, `all` the built-in ones; `eager eager` enters `eager` and `eager#2`.
     """
     if isinstance(bots, str):
         raise PickosimError(f'Pass the bots as a list, e.g. ["{bots}", "random"].')
@@ -71,7 +74,10 @@ def split_bot_list(text: str) -> list[str]:
 
 
 def expand(spec: str) -> Iterator[str]:
-    """All specs that a spec with ranges stands for; the last range varies fastest."""
+    """All specs that `all`, or a spec with ranges, stands for; the last range varies fastest."""
+    if spec == ALL:
+        yield from built_in_bots()
+        return
     *front, last = parts_of(spec)
     if not front or "=" not in last:
         yield spec

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from rich.console import Group
 from rich.text import Text
 
 from pickosim.columns import percent
-from pickosim.reports.layout import grid
+from pickosim.reports.layout import Grid, grid
 
 
-def bench_tables(rows: list[dict[str, Any]]) -> Iterator[Group | Text]:
+def bench_tables(rows: list[dict[str, Any]]) -> Iterator[Grid | Text]:
     """A benchmark: the speeds, what the solver's cache did, and under which conditions."""
     baseline = rows[-1]["games_per_second"]
     speeds = [

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from rich.console import Group
 from rich.text import Text
 
 from pickosim.bots.catalogue import BUILT_IN, BY_DEFAULT, ITSELF, Description, Parameter
-from pickosim.reports.layout import grid
+from pickosim.reports.layout import Grid, grid
 
 
-def bots_table(bots: Iterable[Description]) -> Group:
+def bots_table(bots: Iterable[Description]) -> Grid:
     """All bots: what each one does, its parameters and its origin."""
     rows = []
     for bot in bots:
@@ -32,7 +31,7 @@ def bots_table(bots: Iterable[Description]) -> Group:
     )
 
 
-def bot_page(bot: Description) -> Iterator[Group | Text]:
+def bot_page(bot: Description) -> Iterator[Grid | Text]:
     """Everything about one bot."""
     yield Text(bot.name, style="bold")
     for paragraph in re.split(r"\n\s*\n", bot.text):

@@ -34,7 +34,7 @@ try:
     import altair as alt
 except ImportError as error:
     raise PickosimError(
-        "Charts and reports need more packages: pip install 'pickosim[report]'."
+        "Charts and reports need more packages; in a checkout of pickosim: pip install '.[report]'."
     ) from error
 
 Point = dict[str, Any]

@@ -36,10 +36,12 @@ Line = tuple[str, list[Measure]]
 
 
 def compare_text(results: Results) -> Iterator[RenderableType]:
-    """The tables of a comparison, the main differences as drawings, and sentences."""
+    """The answer, the tables of a comparison, the main differences as drawings, and sentences."""
     result, measures = results.manifest["result"], results.measures
     reference = results.manifest["plan"]["reference"]
-    yield Text(results.manifest["title"], "bold")
+    yield Text(result["headline"], style="bold")
+    yield Text()
+    yield Text(results.manifest["title"])
     yield _legend(results.variants, reference)
     for players in dict.fromkeys(measures["players"]):
         yield Text()
@@ -49,7 +51,6 @@ def compare_text(results: Results) -> Iterator[RenderableType]:
     yield Text("± is half the 95 % interval; * differs from the reference beyond chance.", "dim")
     yield from _drawings(measures, reference, sorted(set(result.get("stronger", {}).values())))
     yield Text()
-    yield Text(result["headline"], style="bold")
     sentences = Table.grid(padding=(0, 1))
     for said in result["sentences"]:
         sentences.add_row("-", Text(said))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -100,6 +101,7 @@ def report_page(results: Results) -> str:
         version=__version__,
         title=title_of(results),
         manifest=results.manifest,
+        again=command_again(results.manifest["command"]),
         result=results.manifest["result"],
         plan=plan,
         findings=_findings(results),
@@ -244,7 +246,7 @@ def _vl_convert() -> Any:
         import vl_convert
     except ImportError as error:
         raise PickosimError(
-            "Charts and reports need more packages: pip install 'pickosim[report]'."
+            "Charts and reports need more packages; in a checkout of pickosim: pip install '.[report]'."
         ) from error
     return vl_convert
 
@@ -263,3 +265,15 @@ def _write(path: Path, content: bytes) -> None:
         write_whole(path, content)
     except OSError as error:
         raise PickosimError(f"{path} cannot be written: {error.strerror}.") from error
+
+
+def command_again(command: str) -> str:
+    """The command line of a run without its folder, which holds this run: another one is made."""
+    words = iter(shlex.split(command))
+    kept = []
+    for word in words:
+        if word == "--out":
+            next(words, None)
+        elif not word.startswith("--out="):
+            kept.append(word)
+    return shlex.join(kept)

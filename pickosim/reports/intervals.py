@@ -9,13 +9,10 @@ from math import isfinite
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
 
-from pickosim.reports.layout import grid
+from pickosim.reports.layout import GAP, grid
 
 WIDEST, NARROWEST = 41, 15
 """Characters of a drawing."""
-
-GAP = 2
-"""Between two columns of a table."""
 
 Ends = tuple[float, float, float]
 """A value and its interval."""

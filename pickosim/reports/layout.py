@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from rich.console import Group
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, RenderResult
+from rich.measure import Measurement
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -18,6 +21,13 @@ DICE, WORM, GOLD, GOOD, BAD, QUIET = (
     "red",
     "dim",
 )
+
+
+GAP = 2
+"""Between two columns of a table."""
+
+MOST_NEEDED = 44
+"""Characters of a number or name that are kept together."""
 
 
 def breakable(value: str) -> str:
@@ -44,13 +54,66 @@ def hanging(line: Text) -> Text | Padding:
     return Padding(line[indent:], (0, 0, 0, indent), expand=False)
 
 
-def grid(title: str, columns: list[tuple[str, str]], rows: Iterable[Iterable[object]]) -> Group:
+def grid(title: str, columns: list[tuple[str, str]], rows: Iterable[Iterable[object]]) -> Grid:
     """A table under its title; each column has a heading and is justified left or right."""
-    table = Table(box=None, pad_edge=False)
-    for heading, side in columns:
-        table.add_column(
-            Text(heading), justify="right" if side == "right" else "left", overflow="fold"
-        )
-    for row in rows:
-        table.add_row(*(cell if isinstance(cell, Text) else Text(str(cell)) for cell in row))
-    return Group(Text(title, style="bold"), table)
+    cells = [[cell if isinstance(cell, Text) else Text(str(cell)) for cell in row] for row in rows]
+    return Grid(title, columns, cells)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table in which no number and no name is broken.
+
+    Texts after the first column are broken at spaces. If the columns are still too wide together, they are split into
+    several tables, each with the first column.
+    """
+
+    title: str
+    columns: Sequence[tuple[str, str]]
+    rows: Sequence[Sequence[Text]]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield Text(self.title, style="bold")
+        for number, chosen in enumerate(self._dealt(options.max_width)):
+            if number:
+                yield Text()
+            yield self._table(chosen)
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        whole = self._table(range(len(self.columns)))
+        return Measurement.get(console, options, Group(Text(self.title), whole))
+
+    def _table(self, chosen: Iterable[int]) -> Table:
+        table = Table(box=None, pad_edge=False)
+        chosen = list(chosen)
+        for k in chosen:
+            heading, side = self.columns[k]
+            table.add_column(
+                Text(heading),
+                justify="right" if side == "right" else "left",
+                overflow="fold",
+                min_width=self._least(k),
+            )
+        for row in self.rows:
+            table.add_row(*(row[k] for k in chosen))
+        return table
+
+    def _least(self, k: int) -> int:
+        """The width that a column needs: of numbers and names all of it, of a text its longest word."""
+        heading, side = self.columns[k]
+        texts = [heading, *(row[k].plain for row in self.rows)]
+        is_text = side == "left" and k > 0
+        parts = (part for text in texts for part in (text.split() if is_text else text.split("\n")))
+        return min(MOST_NEEDED, max(map(cell_len, parts), default=0))
+
+    def _dealt(self, width: int) -> list[list[int]]:
+        """The columns by number, as many at a time as fit, the first in each."""
+        tables, left = [[0]], width - self._least(0)
+        for k in range(1, len(self.columns)):
+            needed = GAP + self._least(k)
+            if needed > left and len(tables[-1]) > 1:
+                tables.append([0])
+                left = width - self._least(0)
+            tables[-1].append(k)
+            left -= needed
+        return tables

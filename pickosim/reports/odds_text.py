@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from rich.console import Group
 from rich.text import Text
 
 from pickosim.columns import percent
 from pickosim.games.trace import face_name
-from pickosim.reports.layout import BAD, GOOD, QUIET, grid
+from pickosim.reports.layout import BAD, GOOD, QUIET, Grid, grid
 from pickosim.turn_odds.question import (
     Advice,
     Answer,
@@ -24,7 +23,7 @@ from pickosim.turn_odds.question import (
 _EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
 
 
-def answer_lines(answer: Answer) -> Iterator[Group | Text]:
+def answer_lines(answer: Answer) -> Iterator[Grid | Text]:
     """The lines and tables of an answer, at most 80 characters wide unless names are long."""
     match answer:
         case Totals():
@@ -45,7 +44,7 @@ def bar(share: float, width: int) -> str:
     return "█" * full + _EIGHTHS[rest]
 
 
-def _totals_table(answer: Totals) -> Group:
+def _totals_table(answer: Totals) -> Grid:
     specialist = f" and the {_words(answer.holds)}" if answer.holds else ""
     title = f"Best chance to stop with a worm at each total: {answer.rules.dice} dice{specialist}"
     columns = [("total", "right"), ("at least", "right"), ("", "left")]
@@ -63,7 +62,7 @@ def _totals_table(answer: Totals) -> Group:
     return grid(title, columns, rows)
 
 
-def _results_table(answer: Outlook) -> Group:
+def _results_table(answer: Outlook) -> Grid:
     columns = [("result", "left"), ("chance", "right"), ("", "left"), ("worth", "right")]
     standing = {tile: name for name, tile in answer.situation.on.items()}
     most = max(row.chance for row in answer.rows)
@@ -102,7 +101,7 @@ def _verdict(answer: Outlook) -> Text:
     return line.append(".")
 
 
-def _options_table(answer: Advice) -> Group:
+def _options_table(answer: Advice) -> Grid:
     columns = [("", "left"), ("option", "left"), ("total", "right"), ("dice left", "right")]
     columns += [("then", "left"), ("value", "right"), ("claim", "right")]
     rows = [

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from pickosim.reports.balance_text import balance_text
 from pickosim.reports.cells import shown_columns
-from pickosim.reports.compare_text import compare_text
 from pickosim.reports.layout import grid
-from pickosim.reports.tournament_text import tournament_text
 from pickosim.runs.folder import records, written
 from pickosim.studies.kinds import study_kind
 
@@ -20,12 +18,8 @@ if TYPE_CHECKING:
 
     from pickosim.runs.results import Results
 
-_TEXTS: dict[str, Callable[[Results], Iterable[RenderableType]]] = {
-    "tournament": tournament_text,
-    "compare": compare_text,
-    "balance": balance_text,
-}
-"""Kinds of studies with a text of their own; all others are shown table by table."""
+_OWN_TEXTS = ("tournament", "compare", "balance")
+"""Kinds of studies with a module for their text; all others are shown table by table."""
 
 
 def as_text(results: Results) -> Iterator[RenderableType]:
@@ -33,7 +27,12 @@ def as_text(results: Results) -> Iterator[RenderableType]:
     if question := results.manifest.get("question"):
         yield Text(question, style="bold")
         yield Text()
-    yield from _TEXTS.get(results.manifest["kind"], _any_study)(results)
+    kind = results.manifest["kind"]
+    if kind in _OWN_TEXTS:
+        text = import_module(f"pickosim.reports.{kind}_text")
+        yield from getattr(text, f"{kind}_text")(results)
+    else:
+        yield from _any_study(results)
 
 
 def _any_study(results: Results) -> Iterator[RenderableType]:

@@ -9,7 +9,7 @@ from rich.console import Console, ConsoleOptions, Group
 from rich.text import Text
 
 from pickosim.explanations import Explanation, OptionInUse
-from pickosim.reports.layout import QUIET, breakable, grid
+from pickosim.reports.layout import QUIET, Grid, breakable, grid
 
 WIDE = 110
 """Columns from which a table of options has a column each for meanings and allowed values."""
@@ -28,7 +28,7 @@ class OptionsTable:
     title: str
     options: list[OptionInUse]
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Group]:
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Grid | Group]:
         rows = [
             (each.option, breakable(each.value), each.meaning, _unquoted(each.allowed))
             for each in self.options
@@ -63,10 +63,10 @@ def _ragged(rows: list[tuple[str, str, str, str]]) -> Iterator[str]:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
 
 
-def explanations_tables(explanations: Sequence[Explanation]) -> Iterator[Group | Text]:
+def explanations_tables(explanations: Sequence[Explanation]) -> Iterator[Grid | Text]:
     """One line per option, and one per specialist."""
 
-    def table(title: str, kind: str, heading: str) -> Group:
+    def table(title: str, kind: str, heading: str) -> Grid:
         rows = [(each.name, each.meaning) for each in explanations if each.kind == kind]
         return grid(title, [(kind, "left"), (heading, "left")], rows)
 
@@ -75,7 +75,7 @@ def explanations_tables(explanations: Sequence[Explanation]) -> Iterator[Group |
     yield table("Specialists", "specialist", "what it does")
 
 
-def explanation_page(about: Explanation) -> Iterator[Group | Text]:
+def explanation_page(about: Explanation) -> Iterator[Grid | Text]:
     """Everything about one option, entry or specialist."""
     yield Text(about.name, style="bold")
     yield Text(about.meaning)

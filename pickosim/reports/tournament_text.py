@@ -22,7 +22,9 @@ MOST_COLUMNS = 12
 
 
 def tournament_text(results: Results) -> Iterator[RenderableType]:
-    """The tables of a tournament, and its remarks."""
+    """The answer, the tables of a tournament, and its remarks."""
+    yield Text(results.headline, style="bold")
+    yield Text()
     yield _grid(results.manifest["title"], _compact(results.standings), "standings")
     yield Text()
     if "places" in results.frames and len(results.manifest["plan"]["matchups"][0]) > 2:

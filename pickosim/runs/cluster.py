@@ -175,7 +175,7 @@ def connected(address: str, say: Say) -> Iterator[Cluster]:
         from distributed import Client
     except ImportError as error:
         raise PickosimError(
-            "The Dask backend needs more packages: pip install 'pickosim[dask]'."
+            "The Dask backend needs more packages; in a checkout of pickosim: pip install '.[dask]'."
         ) from error
     try:
         client: Any = Client(address, timeout="10s")  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""Progress callbacks of a run, and a bar that they move."""
+"""Progress callbacks of a run, a bar that they move, and how long the run will take."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any
 
 
@@ -27,14 +28,56 @@ BAR: dict[str, Any] = {"unit": " games", "unit_scale": True, "smoothing": 0.1, "
 """How bars look, for tqdm."""
 
 
+LONG_RUN = 30.0
+"""Seconds: of a run that takes longer, it is said how long."""
+
+FIRST_LOOK = 2.0
+"""Seconds of play after which a run's speed is known well enough."""
+
+
+class Estimate:
+    """How long a run will take, said once, when the first chunks have been played."""
+
+    def __init__(self) -> None:
+        self.began = monotonic()
+        self.played = self.left = 0
+        self.is_due = True
+
+    def after(self, games: int) -> str:
+        """What to say after so many more games; mostly nothing."""
+        self.played += games
+        self.left -= games
+        seconds = monotonic() - self.began
+        if not self.is_due or seconds < FIRST_LOOK:
+            return ""
+        self.is_due = False
+        left = self.left * seconds / self.played
+        if left < LONG_RUN:
+            return ""
+        return f"This takes about {duration(left)}."
+
+
+def duration(seconds: float) -> str:
+    """A time in one unit, as people say it: 40 seconds, 12 minutes, 3.5 hours."""
+    if seconds < 90:
+        return f"{10 * round(seconds / 10)} seconds"
+    if seconds < 90 * 60:
+        return f"{round(seconds / 60)} minutes"
+    hours = seconds / 3600
+    return f"{hours:.1f} hours" if hours < 48 else f"{hours / 24:.0f} days"
+
+
 def progress_on(bar: Any, say: Callable[[str], object]) -> Progress:
-    """The callbacks that move a bar of tqdm."""
+    """The callbacks that move a bar of tqdm; if a run is long, it is said how long."""
+    estimate = Estimate()
 
     def begin(games: int) -> None:
         bar.total = (bar.total or 0) + games
         bar.refresh()
+        estimate.left += games
 
     def found(games: int) -> None:
+        estimate.left -= games
         if not bar.disable:
             bar.initial += games  # what was played before does not count for the speed
         bar.update(games)
@@ -43,6 +86,8 @@ def progress_on(bar: Any, say: Callable[[str], object]) -> Progress:
         if not bar.disable:
             bar.set_postfix_str(status(), refresh=False)
         bar.update(games)
+        if sentence := estimate.after(games):
+            say(sentence)
 
     return Progress(begin, found, played, say)
 

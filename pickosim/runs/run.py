@@ -10,6 +10,7 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -29,7 +30,6 @@ from pickosim.runs.provenance import Sources, machine, peak_megabytes, versions
 from pickosim.runs.results import Results
 from pickosim.runs.sums import Sums, add
 from pickosim.runs.workers import (
-    BrokenProcessPool,
     Pool,
     Terminated,
     Workers,
@@ -332,7 +332,7 @@ def _explained(error: BaseException, folder: RunFolder | None) -> RunStoppedErro
         case PickosimError():
             advice = f"\n{error.advice}" if error.advice and path is not None else ""
             return RunStoppedError(f"{error}{advice}", path, 2)
-        case BrokenProcessPool():
+        case BrokenExecutor():
             return RunStoppedError("A worker process died (killed, or out of memory).", path)
         case OSError(strerror=str(strerror)):
             where = f" ({error.filename})" if error.filename else ""

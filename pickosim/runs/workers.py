@@ -11,21 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from joblib import Parallel, delayed
-from joblib.externals.loky import process_executor
-from joblib.externals.loky.process_executor import BrokenProcessPool
-
 from pickosim.errors import PickosimError
 from pickosim.runs.cluster import connected
 from pickosim.runs.orders import Answer, Order, play_here
-
-__all__ = [
-    "BrokenProcessPool",
-    "Pool",
-    "Terminated",
-    "Workers",
-    "sigterm_interrupts",
-]
 
 MOST_GROWTH = 4 * 10**9
 """Bytes that a worker may grow by between two tasks."""
@@ -59,6 +47,9 @@ class Workers:
             with connected(self.scheduler, say) as cluster:
                 yield cluster
             return
+        # Imported where workers are started: small runs are played without.
+        from joblib import Parallel, delayed
+
         options: dict[str, Any] = {"n_jobs": self.number, "batch_size": 1}
         if self.number > 1:
             options |= {"initializer": obey_parent, "initargs": (os.getpid(),)}
@@ -79,10 +70,12 @@ class Pool(Protocol):
 class _Processes:
     """Processes of this machine."""
 
-    def __init__(self, parallel: Parallel) -> None:
+    def __init__(self, parallel: Any) -> None:
         self.parallel = parallel
 
     def play(self, orders: Iterable[Order]) -> Iterator[Answer]:
+        from joblib import delayed
+
         answers: Iterator[Answer] = self.parallel(delayed(_play)(order) for order in orders)
         return answers
 
@@ -148,4 +141,6 @@ def allow_growth() -> None:
 
     It would end the worker with a warning, and start another one with empty caches.
     """
+    from joblib.externals.loky import process_executor
+
     process_executor._MAX_MEMORY_LEAK_SIZE = MOST_GROWTH

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom
+from scipy.special import bdtr
 
 from pickosim.stats.moments import CONFIDENCE
 
@@ -29,6 +29,21 @@ def histogram_quantile(counts: NDArray[Any], quantile: float) -> Ints:
     return np.asarray((below >= quantile * below[..., -1:]).argmax(axis=-1))
 
 
+def binomial_quantile(share: float, trials: int, chance: float) -> int:
+    """The smallest number of successes that is not exceeded with at least this probability.
+
+    As `scipy.stats.binom.ppf`, which takes a second to import.
+    """
+    low, high = 0, trials
+    while low < high:
+        middle = (low + high) // 2
+        if bdtr(middle, trials, chance) >= share:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
 def quantile_interval(
     counts: Ints, quantile: float, blocks: int, confidence: float = CONFIDENCE
 ) -> tuple[int | None, int | None]:
@@ -39,8 +54,8 @@ def quantile_interval(
     section 7.1, for independent values).
     """
     miss = (1 - confidence) / 2
-    low = int(binom.ppf(miss, blocks, quantile))
-    high = int(binom.ppf(1 - miss, blocks, quantile)) + 1
+    low = binomial_quantile(miss, blocks, quantile)
+    high = binomial_quantile(1 - miss, blocks, quantile) + 1
     return (
         int(histogram_quantile(counts, low / blocks)) if low > 0 else None,
         int(histogram_quantile(counts, high / blocks)) if high <= blocks else None,

@@ -8,7 +8,7 @@ strengths is how often each bot was placed next among each set of bots, and fitt
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf, isnan, log, nan, sqrt
 from typing import NamedTuple
@@ -17,7 +17,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
-from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from pickosim.stats.moments import CONFIDENCE, HALF_GAME, NO_RATE, Estimate, Rate
 
@@ -189,8 +188,28 @@ def _fields(ahead: NDArray[np.bool_]) -> list[Numbers]:
     """The bots that met, if only by way of others; fields and bots in the order of entry."""
     if not len(ahead):
         return []
-    _, labels = connected_components(ahead, directed=False)
-    return [np.flatnonzero(labels == label) for label in dict.fromkeys(labels.tolist())]
+    met = ahead | ahead.T
+    return [np.flatnonzero(field) for field in _disjoint(lambda bot: _reached(met, bot), len(met))]
+
+
+def _reached(graph: NDArray[np.bool_], first: int) -> NDArray[np.bool_]:
+    """(bots,) whether a path leads from the first bot to each; it reaches itself."""
+    reached = np.zeros(len(graph), dtype=bool)
+    reached[first] = True
+    new = reached
+    while new.any():
+        new = graph[new].any(axis=0) & ~reached
+        reached = reached | new
+    return reached
+
+
+def _disjoint(set_of: Callable[[int], NDArray[np.bool_]], bots: int) -> Iterator[NDArray[np.bool_]]:
+    """The disjoint sets that bots belong to, each (bots,), in the order of their first members."""
+    left = np.ones(bots, dtype=bool)
+    while left.any():
+        found = set_of(int(left.argmax()))
+        left &= ~found
+        yield found
 
 
 class _Parts(NamedTuple):
@@ -209,14 +228,10 @@ class _Parts(NamedTuple):
 def _parts(ahead: NDArray[np.bool_], field: Numbers) -> _Parts:
     """Part a field by its largest set of bots each of which is ahead of each other."""
     graph = ahead[np.ix_(field, field)]
-    _, labels = connected_components(graph, connection="strong")
-    sizes = np.bincount(labels)
-    # The first label of the largest, in the order of entry: `max` keeps the first.
-    core = labels == max(labels.tolist(), key=lambda label: int(sizes[label]))
-    first = int(np.flatnonzero(core)[0])
-    behind, before = np.zeros(len(field), dtype=bool), np.zeros(len(field), dtype=bool)
-    behind[breadth_first_order(graph, first, return_predecessors=False)] = True
-    before[breadth_first_order(graph.T, first, return_predecessors=False)] = True
+    sets = _disjoint(lambda bot: _reached(graph, bot) & _reached(graph.T, bot), len(graph))
+    core = max(sets, key=np.count_nonzero)  # the first of the largest: `max` keeps the first
+    first = int(core.argmax())
+    behind, before = _reached(graph, first), _reached(graph.T, first)
     return _Parts(
         core=field[core],
         above=field[before & ~core],

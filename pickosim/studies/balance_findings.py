@@ -8,7 +8,7 @@ from math import sqrt
 from typing import Any
 
 import polars as pl
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from pickosim.columns import Row
 from pickosim.rules import RuleSet
@@ -135,9 +135,8 @@ def _by_level(worth: Sequence[Row]) -> Iterator[str]:
     for rows in _grouped(worth, lambda row: (row["specialist"], row["players"])).values():
         for a, b in combinations(rows, 2):
             low, high = sorted((a, b), key=lambda row: row["gain"])
-            error = sqrt(half_width(low, "gain") ** 2 + half_width(high, "gain") ** 2) / norm.ppf(
-                0.5 + CONFIDENCE / 2
-            )
+            halves = half_width(low, "gain"), half_width(high, "gain")
+            error = sqrt(halves[0] ** 2 + halves[1] ** 2) / ndtri(0.5 + CONFIDENCE / 2)
             apart = Estimate(high["gain"] - low["gain"], error)
             pairs.append({"apart": apart.mean, "p_value": apart.p_value, "low": low, "high": high})
     clear = [pair for pair in with_adjusted(pairs) if is_beyond_chance(pair)]

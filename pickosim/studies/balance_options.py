@@ -57,6 +57,10 @@ class BalanceOptions(StudyOptions):
     """
 
     kind: ClassVar[str] = "balance"
+    examples: ClassVar[tuple[str, ...]] = (
+        "pickosim balance --players 4 --bots eager",
+        "pickosim balance --specialists weasel,raven --precision 0.3%",
+    )
 
     rules: Annotated[
         Rules,
@@ -70,7 +74,7 @@ class BalanceOptions(StudyOptions):
     bots: Annotated[
         Bots,
         Option(
-            "Levels of play: each of these bots takes all seats.",
+            "Levels of play: each of these bots takes all seats; `all` are the built-in ones.",
             ["eager", "cautious"],
             metavar="BOT,…",
             default="eager,cautious",

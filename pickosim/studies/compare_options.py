@@ -53,6 +53,10 @@ class CompareOptions(StudyOptions):
     """
 
     kind: ClassVar[str] = "compare"
+    examples: ClassVar[tuple[str, ...]] = (
+        "pickosim compare classic short french --players 2-5",
+        "pickosim compare classic --sweep dice=7,8,9 --bots expected,eager",
+    )
 
     rules: Annotated[
         Sequence[Rules],
@@ -67,7 +71,7 @@ class CompareOptions(StudyOptions):
     bots: Annotated[
         Bots,
         Option(
-            "The seats are filled with these, over and over.",
+            "The seats are filled with these, over and over; `all` are the built-in ones.",
             ["expected", "eager"],
             metavar="BOT,…",
             default="expected,eager",

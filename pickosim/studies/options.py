@@ -189,6 +189,8 @@ class StudyOptions(RunOptions):
     """What is played, in all kinds of studies."""
 
     kind: ClassVar[str]
+    examples: ClassVar[tuple[str, ...]]
+    """Command lines that end the help of its command."""
 
     set: Annotated[
         Sequence[str],

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 from pydantic.dataclasses import dataclass
 
 from pickosim.amounts import parse_count
+from pickosim.errors import PickosimError
 from pickosim.studies.options import (
     BOT_HINT,
     CHECKED,
@@ -15,15 +16,17 @@ from pickosim.studies.options import (
     Rules,
     Seed,
     StudyOptions,
-    check_bots,
     check_rules,
 )
 from pickosim.studies.schedule import player_counts
 
 
 def check_bot(bot: Bot) -> None:
-    """Refuse a bot that cannot be found or made."""
-    check_bots([bot])
+    """Refuse a bot that cannot be found or made, and several at once."""
+    from pickosim.bots.entrants import make_entrants
+
+    if len(make_entrants([bot])) > 1:
+        raise PickosimError(f"One bot is ranked at a time, and {bot} stands for several.")
 
 
 @dataclass(frozen=True, config=CHECKED)
@@ -35,6 +38,10 @@ class RankOptions(StudyOptions):
     """
 
     kind: ClassVar[str] = "rank"
+    examples: ClassVar[tuple[str, ...]] = (
+        "pickosim rank my_bot.py",
+        "pickosim rank threshold:target=24 --rules extrawurm --players 4",
+    )
 
     bot: Annotated[
         Bot,

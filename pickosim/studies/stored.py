@@ -8,6 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from pickosim.errors import PickosimError
 from pickosim.runs.folder import RunFolder
 from pickosim.runs.manifest import Manifest
@@ -35,6 +37,42 @@ def check_finished(folder: Path, manifest: Manifest) -> None:
     if manifest["status"] != "finished":
         command = RunFolder(folder).resume_command
         raise PickosimError(f"{folder} is not finished. To resume it: {command}")
+
+
+def list_runs(folder: str | Path = "runs") -> pl.DataFrame:
+    """The runs in a folder, one row per run, the latest last: what it is, how far it came, and its headline.
+
+    Of a run that is not finished, `games` are those played so far, and `headline` says what is played. One whose
+    manifest cannot be read has the status `unreadable`, and the reason for a headline.
+    """
+    paths = sorted(manifest.parent for manifest in Path(folder).glob("*/manifest.json"))
+    rows = sorted((_about(path) for path in paths), key=lambda row: (row["started"], row["run"]))
+    return pl.DataFrame(rows, _ABOUT)
+
+
+_ABOUT = {
+    "run": pl.String,
+    "kind": pl.String,
+    "started": pl.String,
+    "status": pl.String,
+    "games": pl.Int64,
+    "headline": pl.String,
+}
+
+
+def _about(path: Path) -> dict[str, Any]:
+    try:
+        manifest = RunFolder(path).manifest()
+    except PickosimError as error:
+        unknown = dict.fromkeys(("kind", "started"), "")
+        return {"run": str(path), **unknown, "status": "unreadable", "headline": str(error)}
+    is_finished = manifest["status"] == "finished"
+    return {
+        "run": str(path),
+        **{key: manifest[key] for key in ("kind", "started", "status")},
+        "games": manifest["result"]["games"] if is_finished else manifest["games_played"],
+        "headline": manifest["result"]["headline"] if is_finished else manifest["title"],
+    }
 
 
 def planned_study(manifest: Manifest) -> Any:

@@ -61,7 +61,7 @@ from pickosim.studies.variants import GivenRules, StoredRules, read_rules
 def plan(options: TournamentOptions) -> Tournament:
     """The tournament that these options ask for; whatever cannot be played is refused."""
     given, rules = read_rules(options.rules, options.set)
-    bots = bot_list(options.bots) or built_in_bots()
+    bots = _with_focus(bot_list(options.bots) or built_in_bots(), options.focus)
     if options.together:
         if options.players is not None or options.focus is not None:
             raise PickosimError(
@@ -172,6 +172,15 @@ def _field_of(bots: Sequence[str], players: int) -> _Field:
         tuple(entrant.name for entrant in named[len(field) :]),
         named[0].name,
     )
+
+
+def _with_focus(bots: list[str], focus: str | None) -> list[str]:
+    """The bots of a tournament: its focus enters, even if it is not listed."""
+    if focus is None or focus in [entrant.name for entrant in make_entrants(bots)]:
+        return bots
+    if len(make_entrants([focus])) > 1:
+        raise PickosimError(f"The focus is one bot, and {focus} stands for several.")
+    return [focus, *bots]
 
 
 def _check_stopping(options: TournamentOptions, bots: int, players: int, matchups: int) -> None:
@@ -338,9 +347,7 @@ class Tournament(StudyBase):
         found: dict[str, Any] = {
             "games": games,
             "unfinished": sum(int(part["unfinished"]) for part in sums),
-            "headline": headline(
-                frames, self.focus is None and self.possible_matchups == len(self.matchups)
-            ),
+            "headline": headline(frames, self._is_fair),
         }
         remarks = list(self._about_schedule())
         if self.precision is not None:
@@ -359,6 +366,12 @@ class Tournament(StudyBase):
         remarks += about_few_blocks(min(frames["standings"]["games"].to_list()) // self.players)
         remarks += about_unfinished(found["unfinished"])
         return found | {"sentences": [], "remarks": remarks}
+
+    @property
+    def _is_fair(self) -> bool:
+        """Whether all bots have the same opponents."""
+        is_round_robin = self.focus is None and self.possible_matchups == len(self.matchups)
+        return is_round_robin or len(self.matchups) == 1
 
     def _about_schedule(self) -> Iterator[str]:
         if self.copies:

@@ -36,12 +36,17 @@ class TournamentOptions(StudyOptions):
     """
 
     kind: ClassVar[str] = "tournament"
+    examples: ClassVar[tuple[str, ...]] = (
+        "pickosim tournament eager expected my_bot.py --games 50k",
+        "pickosim tournament all --rules extrawurm --players 4 --games 9600",
+        "pickosim tournament all --focus my_bot.py --precision 0.5%",
+    )
 
     bots: Annotated[
         Bots,
         Option(
             "Bots, e.g. eager, threshold:target=21..30 (ten of them) or my_bot.py:MyBot; a bot may be entered "
-            "twice; without any, all built-in ones.",
+            "twice. `all`, or none, stands for the built-in ones.",
             ["eager", "random"],
             metavar="BOT",
             positional=True,
@@ -76,7 +81,12 @@ class TournamentOptions(StudyOptions):
     seed: Seed = 0
     _: KW_ONLY
     focus: Annotated[
-        str | None, Option("Only matchups with this bot: a gauntlet.", "eager", metavar="BOT")
+        str | None,
+        Option(
+            "Only matchups with this bot, which enters if it is not listed: a gauntlet.",
+            "eager",
+            metavar="BOT",
+        ),
     ] = None
     together: Annotated[bool, Option("One matchup of all bots.", True)] = False
     max_matchups: Annotated[
