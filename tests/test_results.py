@@ -169,7 +169,7 @@ class Wrong(Valuation):
         (lambda m: np.full(m, np.nan), r"value\(\) returned nan; return finite numbers"),
         (lambda m: np.full(m, np.inf), r"value\(\) returned inf; return finite numbers"),
         (lambda m: np.zeros(m + 1), r"value\(\) returned shape \(\d+,\) for \d+ results"),
-        (lambda m: 3.0, r"value\(\) returned shape \(\) for \d+ results"),
+        (lambda m: 3.0, r"value\(\) returned 3\.0 for \d+ results"),
         (lambda m: None, r"value\(\) returned"),
     ],
 )
