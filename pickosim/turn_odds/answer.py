@@ -358,9 +358,9 @@ def _results(play: _Play) -> list[Result]:
     if turn.rules.bratworms:
         # What it adds depends on the result it comes with: the mean over these.
         without, with_it = (np.append(values.claim[0, k], values.fail[0, k]) for k in (0, 1))
-        place = np.where(outcomes[1] < 0, len(without) - 1, outcomes[1])
         possible = by_column[1] > 0
-        added = (with_it - without)[place[possible]] if possible.any() else np.zeros(0)
+        place = np.where(outcomes[1] < 0, len(without) - 1, outcomes[1])[possible]
+        added = with_it[place] - without[place]
         earned = float(by_column[1].sum())
         value = float(by_column[1][possible] @ added) / earned if earned else 0.0
         results.append(Result("bratworm", None, None, None, earned, value))
