@@ -30,7 +30,7 @@ from pickosim.runs.provenance import machine, versions
 from pickosim.runs.run import run
 from pickosim.runs.sums import Sums, add
 from pickosim.runs.workers import Workers
-from pickosim.solver.graph import WORTH, Problem, graph
+from pickosim.solver.graph import Problem, graph
 from pickosim.solver.solve import solve
 from pickosim.solver.valuation import cache_statistics, clear_caches
 from pickosim.studies.arms import Chunk
@@ -93,7 +93,8 @@ def run_bench(seconds: float = 2.0) -> list[Row]:
             ),
             *_tournament_rows(seconds),
             *(
-                _expected_row(rules, players, seconds)
+                _valuation_row(bot, rules, players, seconds)
+                for bot in ("expected", "winner")
                 for rules in ("classic", "extrawurm")
                 for players in (2, 4)
             ),
@@ -219,10 +220,10 @@ def _play_bare(study: Tournament) -> None:
             )
 
 
-def _expected_row(rules: str, players: int, seconds: float) -> Row:
-    """The bot `expected` against itself, with what its cache of solutions did in these games."""
-    match = make_match(["expected"] * players, rules)
-    row = _engine_row(f"{rules}-{players}-expected", match, seconds, 1, trial=256, least=256)
+def _valuation_row(bot: str, rules: str, players: int, seconds: float) -> Row:
+    """A valuation against itself, with what its cache of solutions did in these games."""
+    match = make_match([bot] * players, rules)
+    row = _engine_row(f"{rules}-{players}-{bot}", match, seconds, 1, trial=256, least=256)
     clear_caches()
     play_games(match, 0, row["games"])
     stores = cache_statistics()
@@ -235,9 +236,9 @@ def _expected_row(rules: str, players: int, seconds: float) -> Row:
 
 
 def _solver_speed(seconds: float) -> int:
-    """Pay-offs a second on one core, in batches of 512 random ones, eight dice."""
+    """Pay-offs a second on one core, in batches of 512 random ones, eight dice, in single precision."""
     plan = graph(Problem())
-    worth = np.random.default_rng(0).random((512, WORTH + 2 * plan.points))
+    worth = np.random.default_rng(0).random((512, plan.columns), np.float32)
 
     def run(payoffs: int) -> None:
         for _ in range(0, payoffs, len(worth)):

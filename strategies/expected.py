@@ -1,7 +1,9 @@
 """Maximises the expected change in worms of its turn."""
 
+import numpy as np
+
 from pickosim.bots.heuristics import specialist_worths
-from pickosim.bots.table_view import FloatArray
+from pickosim.bots.table_view import FloatArray, TableView
 from pickosim.bots.view import After
 from pickosim.solver.valuation import Valuation
 
@@ -27,17 +29,17 @@ class Expected(Valuation):
     apple: float = 1.0
 
     def value(self, after: After) -> FloatArray:
-        before, game = after.turn, after.game
-        worms = after.worms - before.worms[game]
-        bratworms = after.bratworms[:, 0] - before.bratworms[game, 0]
-        top = after.worms_on(after.tops[:, 0]) - before.worms_on(before.tops[:, 0])[game]
-        specialists = specialist_worths(self)
-        value: FloatArray = (
-            worms[:, 0]
-            - self.rival * worms[:, 1:].sum(axis=1)
-            - self.cover * top
-            + self.bratworm * bratworms
-            + specialists[after.holds[:, 0]]
-            - specialists[before.holds[game, 0]]
-        )
-        return value
+        change: FloatArray = self._holdings(after) - self._holdings(after.turn)[after.game]
+        return change
+
+    def _holdings(self, table: TableView) -> FloatArray:
+        """(n,): what the player has and the rivals have not, in worms."""
+        rivals = table.worms[:, 1:].sum(axis=1, dtype=np.int16)
+        holdings: FloatArray = table.worms[:, 0] - self.rival * rivals
+        if self.cover:
+            holdings -= self.cover * table.worms_on(table.tops[:, 0])
+        if table.rules.bratworms:
+            holdings += self.bratworm * table.bratworms[:, 0]
+        if table.rules.specialists:
+            holdings += specialist_worths(self)[table.holds[:, 0]]
+        return holdings

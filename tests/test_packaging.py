@@ -31,7 +31,7 @@ LAYERS = {
     "engine": "kernels records dice rulebook log table turn claim tally results",
     "bots": "table_view view strategy heuristics plain simple cell_code digest guard given keeper program command specs "
     "loading catalogue entrants",
-    "solver": "graph law solve cache valuation",
+    "solver": "graph law lanes solve cache valuation rolling",
     "games": "match ask batch frames trace observers check",
     "turn_odds": "question answer",
     "stats": "moments estimates quantiles multiple_testing ratings sprt",

@@ -39,18 +39,16 @@ class Foretold(Batch):
     turns = bratworms = ends = 0
 
     def play_turn(self, seat: int, rows: NDArray[np.int32]) -> None:
-        foretold = [
-            results_of(self.books, self.table, seat, rows, bratworm) for bratworm in (False, True)
-        ]
+        found = results_of(self.books, self.table, seat, rows)
         super().play_turn(seat, rows)
         now = numbers(self.table[rows], self.players)
+        same = (numbers(found.after, self.players) == now[found.game]).all(axis=1)
         seen = np.zeros((2, len(rows)), np.bool_)
-        for earned, found in enumerate(foretold):
-            same = (numbers(found.after, self.players) == now[found.game]).all(axis=1)
-            seen[earned, found.game[same]] = True
-            for k, after in zip(found.game[same], found.after[same], strict=True):
-                self.check_end(after, self.table[rows[k]])
+        seen[found.earned[same].astype(int), found.game[same]] = True
+        for k, after in zip(found.game[same], found.after[same], strict=True):
+            self.check_end(after, self.table[rows[k]])
         assert seen.any(axis=0).all()
+        assert (seen[1] <= (self.hands["earned"][rows] > 0) | seen[0]).all()
         self.turns += len(rows)
         self.bratworms += int((~seen[0]).sum())
 
@@ -171,7 +169,7 @@ class Wrong(Valuation):
         (lambda m: np.full(m, np.nan), r"value\(\) returned nan; return finite numbers"),
         (lambda m: np.full(m, np.inf), r"value\(\) returned inf; return finite numbers"),
         (lambda m: np.zeros(m + 1), r"value\(\) returned shape \(\d+,\) for \d+ results"),
-        (lambda m: 3.0, r"value\(\) returned shape \(\) for \d+ results"),
+        (lambda m: 3.0, r"value\(\) returned 3\.0 for \d+ results"),
         (lambda m: None, r"value\(\) returned"),
     ],
 )

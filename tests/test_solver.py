@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from functools import cache
-from itertools import product
+from itertools import pairwise, product
 from math import comb
 from typing import NamedTuple
 
@@ -17,8 +17,8 @@ from policies import LookupPolicy
 
 from pickosim.engine.dice import rolls
 from pickosim.rules import WORM
-from pickosim.solver.cache import Cache, _hash
-from pickosim.solver.graph import BUST, DOUBLE_ONE, WORTH, Problem, Rolled, Standing, graph, states
+from pickosim.solver.cache import AT_ONCE, Cache, _hash
+from pickosim.solver.graph import BUST, WORTH, Problem, Rolled, Standing, graph, states
 from pickosim.solver.law import Law, law
 from pickosim.solver.solve import (
     Optimal,
@@ -33,11 +33,11 @@ from pickosim.solver.solve import (
 STANDARD, SPECIAL = (1, 2, 3, 4, 5, 6), (1, 1, 1, 6, 6, 6)
 SMALL = [
     Problem(3),
-    Problem(4),
+    Problem(4, ones=2),
     Problem(3, STANDARD),
-    Problem(3, SPECIAL),
+    Problem(3, SPECIAL, ones=2),
     Problem(2, (1, 2, 2, 3, 3, 3)),
-    Problem(3, (), "any roll"),
+    Problem(3, (), "any roll", ones=2),
     Problem(3, (), "not on a bust"),
     Problem(2, STANDARD, "any roll"),
     Problem(3, SPECIAL, "any roll"),
@@ -50,8 +50,8 @@ SMALL = [
 LARGE = [
     Problem(),
     Problem(8, STANDARD),
-    Problem(8, SPECIAL),
-    Problem(8, (), "any roll"),
+    Problem(8, SPECIAL, ones=2),
+    Problem(8, (), "any roll", ones=2),
     Problem(8, (), "not on a bust"),
 ]
 
@@ -64,6 +64,7 @@ class State(NamedTuple):
     golden: bool
     points: int
     weasel: bool
+    earned: bool
 
 
 class Throw(NamedTuple):
@@ -88,15 +89,16 @@ class Reference:
 
     def __init__(self, problem: Problem, payoff: np.ndarray) -> None:
         self.problem = problem
-        self.bust, self.double_one, *worth = payoff.tolist()
-        self.worth = worth[: problem.points], worth[problem.points :]
+        blocks = payoff.reshape(problem.blocks, -1)
+        self.bust = blocks[:, 0].tolist()
+        self.worth = blocks[:, 1:].reshape(problem.blocks, 2, -1).tolist()
         self.start = State(
-            frozenset(), problem.white, bool(problem.golden), 0, problem.weasel != "none"
+            frozenset(), problem.white, bool(problem.golden), 0, problem.weasel != "none", False
         )
         self.roll_on = cache(self._roll_on)
 
     def stop(self, state: State) -> float:
-        return self.worth[WORM in state.aside][state.points]
+        return self.worth[state.earned][WORM in state.aside][state.points]
 
     def may_roll(self, state: State) -> bool:
         return state.white + state.golden > 0 and len(state.aside) < 6
@@ -104,26 +106,25 @@ class Reference:
     def throws(self, state: State) -> list[tuple[Throw, float]]:
         return throws(state.white, self.problem.golden if state.golden else ())
 
-    def take(self, state: State, throw: Throw, face: int) -> tuple[State, bool]:
-        """The state after setting aside a face, and whether that earns the bonus for 1s."""
-        white, golden = throw.white.count(face), throw.golden == face
-        after = state._replace(
+    def take(self, state: State, throw: Throw, face: int) -> State:
+        """The state after setting aside a face; enough 1s earn the bonus."""
+        white, golden, ones = throw.white.count(face), throw.golden == face, self.problem.ones
+        return state._replace(
             aside=state.aside | {face},
             white=state.white - white,
             golden=state.golden and not golden,
             points=state.points + (white + golden) * min(face, 5),
+            earned=state.earned or (face == 1 and ones > 0 and white + golden >= ones),
         )
-        return after, face == 1 and white + golden >= self.problem.ones
 
     def choices(self, state: State, throw: Throw) -> dict[int, float]:
         """The value of setting aside each new face, the highest first."""
         values = {}
         for face in sorted({*throw.white, throw.golden} - state.aside - {0}, reverse=True):
-            after, two_ones = self.take(state, throw, face)
-            stand = self.stop(after)
+            after = self.take(state, throw, face)
+            values[face] = self.stop(after)
             if self.may_roll(after):
-                stand = max(stand, self.roll_on(after))
-            values[face] = stand + two_ones * self.double_one
+                values[face] = max(values[face], self.roll_on(after))
         return values
 
     def may_reroll(self, state: State, throw: Throw) -> bool:
@@ -133,7 +134,7 @@ class Reference:
     def _roll_on(self, state: State) -> float:
         value = 0.0
         for throw, chance in self.throws(state):
-            best = max(self.choices(state, throw).values(), default=self.bust)
+            best = max(self.choices(state, throw).values(), default=self.bust[state.earned])
             if self.may_reroll(state, throw):
                 best = max(best, self.roll_on(state._replace(weasel=False)))
             value += chance * best
@@ -146,7 +147,7 @@ class Reference:
             state = todo.pop()
             yield state
             after = {
-                self.take(state, throw, face)[0]
+                self.take(state, throw, face)
                 for throw, _ in self.throws(state)
                 for face in {*throw.white, throw.golden} - state.aside - {0}
             }
@@ -156,9 +157,9 @@ class Reference:
 
 
 def random_payoffs(problem: Problem, seed: int, rows: int = 1) -> np.ndarray:
-    """Pay-offs with a canned worm, a bonus, and ties among their integers."""
+    """Pay-offs with a canned worm, any bonus, and ties among their integers."""
     random = np.random.default_rng(seed)
-    integers = random.integers(-2, 5, (rows, WORTH + 2 * problem.points)).astype(np.float64)
+    integers = random.integers(-2, 5, (rows, problem.columns)).astype(np.float64)
     return np.where(random.random((rows, 1)) < 0.5, integers, random.normal(size=integers.shape))
 
 
@@ -175,7 +176,7 @@ def roll_numbers(dice: int) -> dict[tuple[int, ...], int]:
 
 
 def standing(all_states: list[State]) -> Standing:
-    rows = [(mask(s.aside), s.points, s.white, s.golden, s.weasel) for s in all_states]
+    rows = [(mask(s.aside), s.points, s.white, s.golden, s.weasel, s.earned) for s in all_states]
     return Standing(*np.ascontiguousarray(np.array(rows, np.uint8).T))
 
 
@@ -185,10 +186,18 @@ def rolled(situations: list[tuple[State, Throw]]) -> Rolled:
     for state, throw in situations:
         dice = tuple(sorted(face for face in (*throw.white, throw.golden) if face))
         rows.append(
-            (mask(state.aside), state.points, state.white, state.weasel, number[dice], throw.golden)
+            (
+                mask(state.aside),
+                state.points,
+                state.white,
+                state.weasel,
+                state.earned,
+                number[dice],
+                throw.golden,
+            )
         )
     columns = np.ascontiguousarray(np.array(rows, np.uint16).T)
-    return Rolled(*(c if i == 4 else c.astype(np.uint8) for i, c in enumerate(columns)))
+    return Rolled(*(c if i == 5 else c.astype(np.uint8) for i, c in enumerate(columns)))
 
 
 @pytest.mark.parametrize("problem", SMALL, ids=str)
@@ -201,7 +210,7 @@ def test_every_value_and_choice_is_that_of_brute_force(problem: Problem, seed: i
     assert solutions[0, plan.start] == pytest.approx(reference.roll_on(reference.start), abs=1e-13)
 
     at = standing(all_states)
-    slots = plan.base[at.weasel, at.aside, at.white, at.golden] + at.points
+    slots = plan.base[at.weasel, at.earned, at.aside, at.white, at.golden] + at.points
     roll_on = np.array([reference.roll_on(state) for state in all_states])
     np.testing.assert_allclose(solutions[0, slots], roll_on, atol=1e-13)
     stop = np.array([reference.stop(state) for state in all_states])
@@ -215,7 +224,7 @@ def test_every_value_and_choice_is_that_of_brute_force(problem: Problem, seed: i
     rerolls = should_reroll(plan, solutions, which, at_roll).tolist()
     for (state, throw), face, reroll in zip(situations, faces, rerolls, strict=True):
         values = reference.choices(state, throw)
-        best = max(values.values(), default=reference.bust)
+        best = max(values.values(), default=reference.bust[state.earned])
         assert face == next((f for f, v in values.items() if v > best - 1e-11), 0)
         again = reference.roll_on(state._replace(weasel=False))
         assert reroll == (reference.may_reroll(state, throw) and again > best + 1e-11)
@@ -226,14 +235,16 @@ def test_sizes_of_the_graph() -> None:
     assert sum(map(len, states(Problem(9)).values())) == 2727
     plan = graph(Problem())
     reached = [points for pool, points in reversed(states(Problem()).items()) if pool.may_roll]
-    per_step = np.add.reduceat((plan.weight > 0).sum(axis=1), plan.first[:-1])
+    leaves, root = np.diff(plan.first_leaf), plan.first_node[:-1]
+    rolls_of = np.add.reduceat(leaves + (plan.chance > 0), root)
     pairs = sum(
-        len(p) * (n + (b > 0)) for p, n, b in zip(reached, per_step, plan.bust, strict=True)
+        len(p) * (n + (b > 0)) for p, n, b in zip(reached, rolls_of, plan.bust_chance, strict=True)
     )
     assert pairs == 34_389
-    np.testing.assert_array_equal(
-        plan.bust + np.add.reduceat(plan.weight.sum(axis=1), plan.first[:-1]), plan.ways
-    )
+    first = np.append(plan.first_leaf[root], len(plan.leaf_chance))
+    by_leaf = [plan.leaf_chance[a:b].sum() for a, b in pairwise(first)]
+    by_node = np.add.reduceat(plan.chance, root)
+    np.testing.assert_allclose(plan.bust_chance + by_node + by_leaf, 1, rtol=1e-14)
 
 
 @pytest.mark.parametrize(
@@ -256,8 +267,7 @@ def test_worms_of_a_turn_on_the_full_grill(risk: int, expected: float) -> None:
     plan = graph(Problem())
     points = np.arange(plan.points)
     worms = np.where(points >= 21, (np.minimum(points, 36) - 17) // 4, -risk)[None]
-    lost = np.full(1, -risk)
-    payoff = payoff_rows(np.full_like(worms, -risk), worms, lost, np.zeros(1))
+    payoff = payoff_rows(np.full(1, -risk), np.full_like(worms, -risk), worms)
     assert solve(plan, payoff)[0, plan.start] == pytest.approx(expected, abs=1e-9)
 
 
@@ -270,19 +280,17 @@ def test_a_golden_die_with_the_usual_faces_is_a_ninth_die() -> None:
 def test_where_nothing_matters_all_values_are_the_same_and_the_turn_stops() -> None:
     problem = Problem(8, (), "any roll")
     plan = graph(problem)
-    payoff = np.full((1, WORTH + 2 * plan.points), 0.1)
-    payoff[:, DOUBLE_ONE] = 0
-    solution = solve(plan, payoff)[0]
-    np.testing.assert_allclose(solution[WORTH:], 0.1, rtol=1e-14)
+    solution = solve(plan, np.full((1, plan.columns), 0.1))[0]
+    np.testing.assert_allclose(solution, 0.1, rtol=1e-13)
     result = law(problem, Optimal(plan, solution))
     assert result.bust.sum() == 0
 
 
 def value_of(result: Law, payoff: np.ndarray) -> float:
     """The expected pay-off of a turn with this law."""
-    stopped = (result.stopped.sum(axis=0) * payoff[WORTH:].reshape(2, -1)).sum()
-    bust, double_one = result.bust.sum() * payoff[BUST], result.double_one * payoff[DOUBLE_ONE]
-    return float(stopped + bust + double_one)
+    blocks = payoff.reshape(len(result.bust), -1)
+    stopped = result.stopped.reshape(len(blocks), -1) * blocks[:, WORTH:]
+    return float(stopped.sum() + result.bust @ blocks[:, BUST])
 
 
 @pytest.mark.parametrize("problem", SMALL + LARGE, ids=str)
@@ -308,30 +316,29 @@ def reference_law(
     problem: Problem, policy: LookupPolicy
 ) -> dict[tuple[str, bool, bool, int], float]:
     """Chances of (end, two 1s, worm, points): what is left to play is played throw by throw."""
-    reference = Reference(problem, np.zeros(WORTH + 2 * problem.points))
+    reference = Reference(problem, np.zeros(problem.columns))
     number = roll_numbers(5)
     found: dict[tuple[str, bool, bool, int], float] = defaultdict(float)
-    to_play = defaultdict(float, {(reference.start, False, True): 1.0})
+    to_play = defaultdict(float, {(reference.start, True): 1.0})
     while to_play:
-        state, two_ones, must_roll = max(
+        state, must_roll = max(
             to_play, key=lambda key: (key[0].white + key[0].golden, key[0].weasel)
         )
-        chance = to_play.pop((state, two_ones, must_roll))
+        chance = to_play.pop((state, must_roll))
         worm = WORM in state.aside
         wants = not must_roll and policy.stop_at[int(worm), state.points]
         if wants or not reference.may_roll(state):
-            found["stopped", two_ones, worm, state.points] += chance
+            found["stopped", state.earned, worm, state.points] += chance
             continue
         for throw, share in reference.throws(state):
             dice = tuple(sorted(face for face in (*throw.white, throw.golden) if face))
             face = int(policy.pick[number[dice], mask(state.aside)])
             if face:
-                after, bonus = reference.take(state, throw, face)
-                to_play[after, two_ones or bonus, False] += chance * share
+                to_play[reference.take(state, throw, face), False] += chance * share
             elif reference.may_reroll(state, throw):
-                to_play[state._replace(weasel=False), two_ones, True] += chance * share
+                to_play[state._replace(weasel=False), True] += chance * share
             else:
-                found["bust", two_ones, False, 0] += chance * share
+                found["bust", state.earned, False, 0] += chance * share
     return found
 
 
@@ -339,12 +346,12 @@ def reference_law(
 def test_law_of_a_lookup_policy_is_that_of_brute_force(problem: Problem) -> None:
     policy = random_lookup_policy(problem, 11)
     result, expected = law(problem, policy), reference_law(problem, policy)
-    for double in (False, True):
-        bust = expected["bust", double, False, 0]
-        assert result.bust[int(double)] == pytest.approx(bust, abs=1e-13)
+    for double in range(problem.blocks):
+        bust = expected["bust", bool(double), False, 0]
+        assert result.bust[double] == pytest.approx(bust, abs=1e-13)
         for worm in (False, True):
-            stopped = [expected["stopped", double, worm, p] for p in range(problem.points)]
-            np.testing.assert_allclose(result.stopped[int(double), int(worm)], stopped, atol=1e-13)
+            stopped = [expected["stopped", bool(double), worm, p] for p in range(problem.points)]
+            np.testing.assert_allclose(result.stopped[double, int(worm)], stopped, atol=1e-13)
 
 
 class Functions(NamedTuple):
@@ -368,7 +375,7 @@ def test_law_of_functions() -> None:
         face=highest_new,
         reroll=lambda at: np.zeros(len(at.aside), np.bool_),
     )
-    result = law(Problem(), policy)
+    result = law(Problem(ones=2), policy)
     worms = [comb(8, dice) * 5 ** (8 - dice) / 6**8 for dice in range(1, 9)]
     np.testing.assert_allclose(result.stopped[0, 1, 5:41:5], worms)
     assert result.stopped[1].sum() == result.stopped[1, 0, 8] == pytest.approx(6.0**-8)
@@ -399,30 +406,33 @@ def test_nor_with_all_dice() -> None:
         np.testing.assert_array_equal(together[row], solve(plan, payoff[row : row + 1])[0])
 
 
-ENTRY_BYTES = 8 * graph(Problem(3)).slots + 56
+ENTRY_BYTES = 4 * graph(Problem(3)).slots + 56
 """What a solution of three dice takes in the cache."""
 
 
 @given(
     st.integers(0, 2**32),
-    st.floats(0, 0.2),
-    st.lists(st.lists(st.integers(0, 299), max_size=250), min_size=1, max_size=8),
+    st.floats(0, 3),
+    st.lists(st.lists(st.integers(0, 2999), max_size=AT_ONCE), min_size=1, max_size=8),
 )
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_cache_is_right_and_bounded(seed: int, megabytes: float, calls: list[list[int]]) -> None:
     problem = Problem(3)
-    store, payoff = Cache(problem, megabytes), random_payoffs(problem, seed, 300)
+    store = Cache(problem, megabytes)
+    payoff = random_payoffs(problem, seed, 3000).astype(np.float32)
     expected = solve(store.graph, payoff)
-    largest = max(len(set(rows)) for rows in calls)
     for rows in calls:
         solutions, which = store.find(payoff[rows])
         np.testing.assert_array_equal(solutions[which], expected[rows])
-        assert store.bytes <= max(1e6 * megabytes, ENTRY_BYTES * max(64, 2 * largest)) + 2000
-    assert store.solved + store.hits == sum(map(len, calls))
+        assert store.bytes <= max(1e6 * megabytes, ENTRY_BYTES * AT_ONCE)
+        anew, every = store.solve_anew(payoff[rows])
+        np.testing.assert_array_equal(anew[every], expected[rows])
+    assert store.solved + store.hits == 2 * sum(map(len, calls))
 
 
 def test_cache_solves_each_payoff_once_while_there_is_room() -> None:
-    store, payoff = Cache(Problem(3), 10), random_payoffs(Problem(3), 1, 100)
+    store = Cache(Problem(3), 10)
+    payoff = random_payoffs(Problem(3), 1, 100).astype(np.float32)
     store.find(payoff[:60])
     store.find(payoff[30:])
     store.find(np.repeat(payoff, 3, axis=0))
@@ -430,37 +440,35 @@ def test_cache_solves_each_payoff_once_while_there_is_room() -> None:
 
 
 def test_cache_forgets_what_was_unused_for_longest() -> None:
-    problem = Problem(3)
-    payoff = random_payoffs(problem, 1, 300)
-    store = Cache(problem, 100 * ENTRY_BYTES / 1e6)
-    store.find(payoff[:50])
-    store.find(payoff[50:100])
-    store.find(payoff[100:120])
-    assert store.solved == 120
-    store.find(payoff[50:120])
-    assert store.solved == 120
-    store.find(payoff[:50])
-    assert store.solved > 120
+    payoff = random_payoffs(Problem(3), 1, AT_ONCE + 200).astype(np.float32)
+    store = Cache(Problem(3), 0)
+    old, newer, newest = payoff[:500], payoff[500:AT_ONCE], payoff[AT_ONCE:]
+    store.find(old)
+    store.find(newer)
+    store.find(newest)
+    solved = store.solved
+    assert solved == len(payoff)
+    store.find(newer[-100:])
+    store.find(newest)
+    assert store.solved == solved
+    store.find(old)
+    assert store.solved > solved
 
 
-def test_a_call_that_needs_more_than_the_cache_may_hold_is_answered_all_the_same() -> None:
-    problem = Problem(3)
-    payoff = random_payoffs(problem, 2, 300)
-    store = Cache(problem, 100 * ENTRY_BYTES / 1e6)
-    expected = solve(store.graph, payoff)
-    store.find(payoff[:90])
-    solutions, which = store.find(payoff)
-    np.testing.assert_array_equal(solutions[which], expected)
-    assert store.bytes < 2 * 300 * ENTRY_BYTES
+def test_a_call_for_more_than_the_cache_holds_is_refused() -> None:
+    store, payoff = Cache(Problem(3), 0), random_payoffs(Problem(3), 2, AT_ONCE + 1)
+    with pytest.raises(ValueError, match="room for 1,024 pay-offs"):
+        store.find(payoff.astype(np.float32))
 
 
 def test_hashes_of_similar_payoffs_differ_in_both_halves() -> None:
     random = np.random.default_rng(1)
-    rows = np.unique(random.integers(-1, 2, (100_000, 84)).astype(np.float64), axis=0)
-    one_changed = rows[:1].repeat(84 * 64, axis=0).view(np.uint64)
-    bits = np.uint64(1) << np.arange(64, dtype=np.uint64)
-    one_changed.reshape(84, 64, 84)[np.arange(84), :, np.arange(84)] ^= bits
-    words = np.vstack([rows.view(np.uint64), one_changed])
+    columns = Problem().columns
+    rows = np.unique(random.integers(-1, 2, (100_000, columns)).astype(np.float32), axis=0)
+    one_changed = rows[:1].repeat(columns * 32, axis=0).view(np.uint32)
+    bits = np.uint32(1) << np.arange(32, dtype=np.uint32)
+    one_changed.reshape(columns, 32, columns)[np.arange(columns), :, np.arange(columns)] ^= bits
+    words = np.vstack([rows.view(np.uint32), one_changed])
     secret = Cache(Problem(), 1)._index.secret
     keys = np.array([_hash(secret, words, row) for row in range(len(words))], np.uint64)
     assert all(len(np.unique(half)) == len(words) for half in keys.T)

@@ -101,6 +101,18 @@ class Turn(TableView):
             self._bot,
         )
 
+    def _in_rows(self, rows: NDArray[np.int32]) -> Turn:
+        """The same question in other rows of the table."""
+        part = self._only(slice(0))
+        part._rows, part._claimed = rows, None
+        return part
+
+    def _asked_for(self, method: str) -> Turn:
+        """The same turn, asked for something else."""
+        part = self._only(slice(None))
+        part._method = method
+        return part
+
     @property
     def question(self) -> str:
         """The method that is being called."""
@@ -197,22 +209,22 @@ class Turn(TableView):
 
     # What the turn can lead to
 
-    def results(self, *, bratworm: bool = False) -> After:
+    def results(self) -> After:
         """Every result that the turn can have, as the tables after it.
 
-        There is one result per tile on the grill and per tile that can be stolen, and one for a fail. A claim
-        that lets you choose between two specialists has two. What each does to the table is up to the
-        engine, so it is right by any rules. With `bratworm`, one is earned by 1s first.
+        There is one result per tile of the grill and per top tile that can be stolen, as far as the dice can
+        reach it, and one for a fail. A claim that lets you choose between two specialists has two. Where 1s
+        can earn a bratworm, results with it follow those without. What each does to the table is up to
+        the engine, so it is right by any rules.
         """
-        found = results_of(self._books, self._table, self.seat, self._rows, bratworm)
-        return After(self, found)
+        return After(self, results_of(self._books, self._table, self.seat, self._rows))
 
-    def after_fail(self, *, bratworm: bool = False) -> After:
-        """The tables after a fail, one per game; with `bratworm`, one is earned by 1s first."""
+    def after_fail(self) -> After:
+        """The tables after a fail, one per game."""
         n = len(self)
-        after = fails_of(self._books, self._table, self.seat, self._rows, bratworm)
-        tile, keeps_new = np.full(n, FAIL, np.int8), np.zeros(n, np.bool_)
-        return After(self, TurnResults(np.arange(n), tile, keeps_new, after))
+        after = fails_of(self._books, self._table, self.seat, self._rows)
+        no = np.zeros(n, np.bool_)
+        return After(self, TurnResults(np.arange(n), np.full(n, FAIL, np.int8), no, no, after))
 
     @cached_property
     def at_risk(self) -> IntArray:
@@ -239,10 +251,12 @@ class Turn(TableView):
     def random(self) -> FloatArray:
         """(n,) float64 in [0, 1): fresh random numbers at each call, the same in every replay."""
         # rob() may be called twice after the same roll: for 1s, and for the raven after a claim.
-        question = METHODS.index(self._method) + len(METHODS) * (self._claimed is not None)
+        in_value = self._method not in METHODS
+        question = len(METHODS) if in_value else METHODS.index(self._method)
+        question += len(METHODS) * (self._claimed is not None)
         draw = (question << 16) + self._draws
         self._draws += 1
-        return _random(self._table, self._hands, self._rows, np.uint64(draw))
+        return _random(self._table, self._hands, self._rows, np.uint64(draw), not in_value)
 
     def choose(self, options: NDArray[np.bool_]) -> IntArray:
         """(n,) int16: a random true column in each row of `options` (n, k).
@@ -315,6 +329,11 @@ class After(TableView):
     def keeps_new(self) -> BoolArray:
         """(m,) bool: whether the newer of two specialists is kept, where there are two."""
         return read_only(self._results.keeps_new)
+
+    @cached_property
+    def earned(self) -> BoolArray:
+        """(m,) bool: whether 1s have earned you a bratworm this turn."""
+        return read_only(self._results.earned)
 
     @cached_property
     def highest_tiles(self) -> IntArray:
@@ -424,15 +443,15 @@ def _robbable(books: Books, table: Table, seat: int, rows: NDArray[np.int32]) ->
 
 @kernel
 def _random(
-    table: Table, hands: Hands, rows: NDArray[np.int32], draw: np.uint64
+    table: Table, hands: Hands, rows: NDArray[np.int32], draw: np.uint64, by_roll: bool
 ) -> NDArray[np.float64]:
+    """Random numbers that differ from draw to draw, and with `by_roll` from roll to roll."""
     out = np.empty(len(rows), np.float64)
     for k in range(len(rows)):
         game: Game = table[rows[k]]
         turn_key = derive(game.dice_key, CHOICE_STREAM + np.uint64(game.turn))
-        out[k] = as_unit_float(
-            derive(turn_key, (draw << np.uint64(8)) + np.uint64(hands[rows[k]].rolls))
-        )
+        roll = np.uint64(hands[rows[k]].rolls if by_roll else 0)
+        out[k] = as_unit_float(derive(turn_key, (draw << np.uint64(8)) + roll))
     return out
 
 

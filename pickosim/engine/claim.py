@@ -13,6 +13,7 @@ from pickosim.engine.rulebook import (
     RAVEN,
     SEATS,
     SITTING_HEN,
+    TOTALS,
     Books,
     Rulebook,
 )
@@ -64,6 +65,46 @@ def claims(book: Rulebook, grill: int, loot: int, total: int) -> int:
     if loot & exact:
         return exact | (lower if book.may_steal else 0)
     return lower
+
+
+@inlined
+def best_by_total(
+    book: Rulebook,
+    grill: int,
+    loot: int,
+    worth: NDArray[np.float64],
+    nothing: float,
+    best: NDArray[np.float64],
+) -> None:
+    """Write to `best` what the best of the `claims` of each total is worth, by ascending total.
+
+    `worth` is by tile; `nothing` is what a total is worth that claims none.
+    """
+    lower, found, tile = nothing, False, 0
+    for points in range(len(best)):
+        best[points] = lower
+        if tile < book.tiles and book.values[tile] == points:
+            here = 1 << tile
+            keeps_lower = found and (book.any_lower if grill & here else book.may_steal)
+            if (grill | loot) & here:
+                best[points] = max(worth[tile], lower) if keeps_lower else worth[tile]
+            if grill & here & book.lower[TOTALS - 1]:
+                lower = max(worth[tile], lower) if found and book.any_lower else worth[tile]
+                found = True
+            tile += 1
+
+
+@inlined
+def best_claim(tiles: int, worth: NDArray[np.float64]) -> int:
+    """Of a non-empty set of tiles the one that is worth most; of equals the highest.
+
+    It breaks ties at the end of the game, and the lower ones stay to be claimed.
+    """
+    best = highest(tiles)
+    for tile in range(best - 1, -1, -1):
+        if (tiles >> tile) & 1 and worth[tile] > worth[best]:
+            best = tile
+    return best
 
 
 @inlined
@@ -207,7 +248,7 @@ def settle_fail(book: Rulebook, game: Game, seat: int, reason: int, log: Log) ->
 
 
 @inlined
-def _settle(
+def settle(
     book: Rulebook,
     game: Game,
     hand: Hand,
@@ -262,7 +303,7 @@ def settle_without_choice(
             found += 1
         else:
             tile = highest(tiles) if tiles else -1
-            _settle(book, game, hand, seat, tile, keep_new, as_int(NOTHING), log)
+            settle(book, game, hand, seat, tile, keep_new, as_int(NOTHING), log)
     return found
 
 
@@ -313,4 +354,4 @@ def settle_chosen(
     for k in range(len(rows)):
         game: Game = table[rows[k]]
         hand: Hand = hands[rows[k]]
-        _settle(books[0], game, hand, seat, tiles[k], as_int(keep_new[k]), robbed[k], log)
+        settle(books[0], game, hand, seat, tiles[k], as_int(keep_new[k]), robbed[k], log)

@@ -11,13 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pickosim.engine.claim import NO_NEW_FACE, brings_second, settle_claim, settle_fail
+from pickosim.engine.dice import POINTS
 from pickosim.engine.kernels import as_int, inlined, kernel
 from pickosim.engine.log import DOUBLE_ONE, Log, new_log
 from pickosim.engine.records import U8, U16, U32, Bool, dtype_of
-from pickosim.engine.rulebook import NOTHING, Books, Rulebook
-from pickosim.engine.table import Game, Table, earn_bratworm, stealable
+from pickosim.engine.rulebook import CANNED_WORM, GOLDEN_DIE, NOTHING, Books, Rulebook
+from pickosim.engine.table import TABLE, Game, Table, bratworm_sources, earn_bratworm, stealable
 from pickosim.engine.tally import highest_tile, is_over, rank_players, win
-from pickosim.rules import MOST_PLAYERS, SPECIALISTS
+from pickosim.engine.turn import CAN_POINTS
+from pickosim.rules import MOST_PLAYERS, SPECIALISTS, WORM
 
 FAIL = -1
 """Instead of a tile: nothing is claimed."""
@@ -58,43 +60,55 @@ class TurnResults(NamedTuple):
     """(m,): the tile claimed, or FAIL."""
     keeps_new: NDArray[np.bool_]
     """(m,): whether the newer of two specialists is kept."""
+    earned: NDArray[np.bool_]
+    """(m,): whether 1s earned a bratworm before."""
     after: Positions
     """(m,): the game after it."""
 
 
-def results_of(
-    books: Books, table: Table, seat: int, rows: NDArray[np.int32], bratworm: bool
-) -> TurnResults:
-    """Every result that the turn of `seat` can have: claiming each tile within anybody's reach, and a fail.
+def results_of(books: Books, table: Table, seat: int, rows: NDArray[np.int32]) -> TurnResults:
+    """Every result that the turn of `seat` can have: claiming each tile within reach, and a fail.
 
     Where the rules let the player choose between two specialists, a claim that brings a second one is
-    two results. With `bratworm`, one is earned by 1s first; it comes from the richest rival if the supply
-    is empty.
+    two results. Where 1s can earn a bratworm, all results without it come first, then those with it; it
+    comes from the richest rival if the supply is empty.
     """
-    results = int(_count(books, table, seat, rows))
+    room = int(_count(books, table, seat, rows))
     found = TurnResults(
-        np.empty(results, np.int64),
-        np.empty(results, np.int8),
-        np.empty(results, np.bool_),
-        np.empty(results, POSITION),
+        np.empty(room, np.int64),
+        np.empty(room, np.int8),
+        np.empty(room, np.bool_),
+        np.empty(room, np.bool_),
+        np.empty(room, POSITION),
     )
-    _settle_all(books, table, seat, rows, bratworm, found, new_log())
-    return found
+    results = _settle_all(books, table, seat, rows, found, new_log())
+    return TurnResults._make(column[:results] for column in found)
 
 
-def fails_of(
-    books: Books, table: Table, seat: int, rows: NDArray[np.int32], bratworm: bool
-) -> Positions:
-    """(n,): the games after a fail; with `bratworm`, one is earned by 1s first."""
+def fails_of(books: Books, table: Table, seat: int, rows: NDArray[np.int32]) -> Positions:
+    """(n,): the games after a fail."""
     after = np.empty(len(rows), POSITION)
-    _settle_fails(books, table, seat, rows, bratworm, after, new_log())
+    _settle_fails(books, table, seat, rows, after, new_log())
     return after
 
 
 @inlined
-def _within_reach(book: Rulebook, game: Game, seat: int) -> int:
-    """The set of tiles that some total could claim."""
-    return as_int(game.grill) | stealable(book, game, seat)
+def _highest_total(book: Rulebook, game: Game, seat: int) -> int:
+    """No turn reaches more: five points per die, and the canned worm."""
+    held = game.holds[seat]
+    dice = as_int(POINTS[WORM]) * (book.dice + (held == GOLDEN_DIE))
+    most: int = dice + CAN_POINTS * (held == CANNED_WORM)
+    return most
+
+
+@inlined
+def _may_earn(book: Rulebook, game: Game, seat: int) -> bool:
+    """Whether 1s can earn a bratworm this turn."""
+    dice = book.dice + (game.holds[seat] == GOLDEN_DIE)
+    if book.bratworms == 0 or dice < book.bratworm_ones:
+        return False
+    sources, _ = bratworm_sources(book, game, seat)
+    return sources > 0
 
 
 @inlined
@@ -106,63 +120,68 @@ def _may_choose(book: Rulebook, game: Game, seat: int, tile: int) -> bool:
 
 @kernel
 def _count(books: Books, table: Table, seat: int, rows: NDArray[np.int32]) -> int:
-    """How many results there are in all."""
+    """No fewer than there are results in all."""
     book: Rulebook = books[0]
     found = 0
     for row in rows:
         game: Game = table[row]
-        tiles, tile = _within_reach(book, game, seat), 0
+        tiles, tile = as_int(game.grill) | stealable(book, game, seat), 0
+        here = 1
         while tiles:
             if tiles & 1:
-                found += 1 + _may_choose(book, game, seat, tile)
+                here += 1 + _may_choose(book, game, seat, tile)
             tiles >>= 1
             tile += 1
-        found += 1
+        found += here * (1 + _may_earn(book, game, seat))
     return found
 
 
 @kernel
 def _settle_all(
-    books: Books,
-    table: Table,
-    seat: int,
-    rows: NDArray[np.int32],
-    bratworm: bool,
-    found: TurnResults,
-    log: Log,
-) -> None:
+    books: Books, table: Table, seat: int, rows: NDArray[np.int32], found: TurnResults, log: Log
+) -> int:
+    """Write all results; returns how many there are."""
     book: Rulebook = books[0]
-    scratch = table[:1].copy()
+    scratch = np.zeros(1, TABLE)
+    highest = np.empty(book.players, np.int64)
     always = as_int(not book.keep_old)
     to = 0
     for k in range(len(rows)):
         game: Game = table[rows[k]]
-        tiles, tile = _within_reach(book, game, seat), 0
-        while tiles:
-            if tiles & 1:
-                choices = 1 + _may_choose(book, game, seat, tile)
-                for choice in range(choices):
-                    keep_new = always if choices == 1 else choice
-                    scratch[0] = table[rows[k]]
-                    if bratworm:
-                        _earn_by_ones(book, scratch[0], seat, log)
-                    settle_claim(book, scratch[0], seat, tile, keep_new, as_int(NOTHING), log)
-                    found.game[to] = k
-                    found.tile[to] = tile
-                    found.keeps_new[to] = keep_new != 0
-                    _write(book, scratch[0], found.after[to])
-                    to += 1
-            tiles >>= 1
-            tile += 1
-        scratch[0] = table[rows[k]]
-        if bratworm:
-            _earn_by_ones(book, scratch[0], seat, log)
-        settle_fail(book, scratch[0], seat, as_int(NO_NEW_FACE), log)
-        found.game[to] = k
-        found.tile[to] = FAIL
-        found.keeps_new[to] = False
-        _write(book, scratch[0], found.after[to])
-        to += 1
+        for player in range(book.players):
+            highest[player] = highest_tile(game, player)
+        for earned in range(1 + _may_earn(book, game, seat)):
+            most = _highest_total(book, game, seat)
+            most -= earned * book.bratworm_ones * (POINTS[WORM] - POINTS[1])
+            tiles, tile = as_int(game.grill) | stealable(book, game, seat), 0
+            while tiles and book.values[tile] <= most:
+                if tiles & 1:
+                    choices = 1 + _may_choose(book, game, seat, tile)
+                    for choice in range(choices):
+                        keep_new = always if choices == 1 else choice
+                        _copy(book, game, scratch[0])
+                        if earned:
+                            _earn_by_ones(book, scratch[0], seat, log)
+                        settle_claim(book, scratch[0], seat, tile, keep_new, as_int(NOTHING), log)
+                        found.game[to] = k
+                        found.tile[to] = tile
+                        found.keeps_new[to] = keep_new != 0
+                        found.earned[to] = earned != 0
+                        _write(book, game, highest, scratch[0], found.after[to])
+                        to += 1
+                tiles >>= 1
+                tile += 1
+            _copy(book, game, scratch[0])
+            if earned:
+                _earn_by_ones(book, scratch[0], seat, log)
+            settle_fail(book, scratch[0], seat, as_int(NO_NEW_FACE), log)
+            found.game[to] = k
+            found.tile[to] = FAIL
+            found.keeps_new[to] = False
+            found.earned[to] = earned != 0
+            _write(book, game, highest, scratch[0], found.after[to])
+            to += 1
+    return to
 
 
 @kernel
@@ -171,18 +190,19 @@ def _settle_fails(
     table: Table,
     seat: int,
     rows: NDArray[np.int32],
-    bratworm: bool,
     after: Positions,
     log: Log,
 ) -> None:
     book: Rulebook = books[0]
-    scratch = table[:1].copy()
+    scratch = np.zeros(1, TABLE)
+    highest = np.empty(book.players, np.int64)
     for k in range(len(rows)):
-        scratch[0] = table[rows[k]]
-        if bratworm:
-            _earn_by_ones(book, scratch[0], seat, log)
+        game: Game = table[rows[k]]
+        for player in range(book.players):
+            highest[player] = highest_tile(game, player)
+        _copy(book, game, scratch[0])
         settle_fail(book, scratch[0], seat, as_int(NO_NEW_FACE), log)
-        _write(book, scratch[0], after[k])
+        _write(book, game, highest, scratch[0], after[k])
 
 
 @inlined
@@ -191,24 +211,48 @@ def _earn_by_ones(book: Rulebook, game: Game, seat: int, log: Log) -> None:
 
 
 @inlined
-def _write(book: Rulebook, game: Game, after: Position) -> None:
-    """Write what a game is like after the turn."""
+def _copy(book: Rulebook, game: Game, copy: Game) -> None:
+    """Copy what a result depends on, which is less than half of a record: not what is only counted."""
+    copy.grill = game.grill
+    copy.flipped = game.flipped
+    copy.turn = game.turn
+    copy.supply = game.supply
+    for player in range(book.players):
+        copy.top[player] = game.top[player]
+        copy.holds[player] = game.holds[player]
+        copy.bratworms[player] = game.bratworms[player]
+        copy.tiles[player] = game.tiles[player]
+        copy.worms[player] = game.worms[player]
+    if book.specialists:
+        for specialist in range(len(game.place)):
+            copy.place[specialist] = game.place[specialist]
+    for tile in range(book.tiles):
+        copy.under[tile] = game.under[tile]
+
+
+@inlined
+def _write(
+    book: Rulebook, before: Game, highest: NDArray[np.int64], game: Game, after: Position
+) -> None:
+    """Write what a game is like after the turn; `highest` (P,) are the highest tiles before it."""
     after.grill = game.grill
     after.flipped = game.flipped
     after.turn = game.turn
     after.supply = game.supply
     after.over = is_over(book, game)
     for specialist in range(len(game.place)):
-        after.place[specialist] = game.place[specialist]
+        after.place[specialist] = game.place[specialist] if book.specialists else NOTHING
     for player in range(book.players):
         after.top[player] = game.top[player]
         after.holds[player] = game.holds[player]
         after.bratworms[player] = game.bratworms[player]
         after.tiles[player] = game.tiles[player]
         after.worms[player] = game.worms[player]
-        best = highest_tile(game, player)
-        after.highest[player] = best if best >= 0 else NOTHING
         after.won[player] = 0
+        best = highest[player]
+        if game.tiles[player] != before.tiles[player]:
+            best = highest_tile(game, player)
+        after.highest[player] = best if best >= 0 else NOTHING
     if after.over:
         standings = np.empty(book.players, np.int64)
         ranks = np.empty(book.players, np.uint8)

@@ -48,6 +48,7 @@ class Hand(Protocol):
     golden: U8  # dice left, 0 or 1
     can: U8  # points of the canned worm, if held
     weasel: U8  # rerolls left, 0 or 1
+    earned: U8  # 1 if enough 1s for a bratworm are set aside
     rolls: U8  # made this turn
 
 
@@ -86,6 +87,7 @@ def begin(
         hand.golden = 0
         hand.can = CAN_POINTS if held == CANNED_WORM else 0
         hand.weasel = held == WEASEL
+        hand.earned = 0
         hand.rolls = 0
         asked[found] = row
         found += held == GOLDEN_DIE
@@ -104,7 +106,7 @@ def take_golden_die(
 
 
 @inlined
-def _roll_dice(book: Rulebook, rolls: Rolls, game: Game, hand: Hand, log: Log) -> None:
+def roll_dice(book: Rulebook, rolls: Rolls, game: Game, hand: Hand, log: Log) -> None:
     """Roll the dice that are left."""
     roll = draw_roll(rolls, book.first_roll, hand.white, hand.key, hand.rolls)
     face = 0
@@ -147,7 +149,7 @@ def roll_all(
     kept, found = 0, 0
     for row in rolling:
         hand: Hand = hands[row]
-        _roll_dice(book, rolls, table[row], hand, log)
+        roll_dice(book, rolls, table[row], hand, log)
         asked = False
         if hand.weasel and (book.weasel_rescues_bust or not is_bust(hand)):
             asked = asking
@@ -155,19 +157,19 @@ def roll_all(
                 weasels[found] = row
                 found += 1
             elif is_bust(hand):
-                _use_weasel(book, rolls, table[row], hand, seat, log)
+                use_weasel(book, rolls, table[row], hand, seat, log)
         rolling[kept] = row
         kept += asked or not is_bust(hand)
     return kept, found
 
 
 @called
-def _use_weasel(book: Rulebook, rolls: Rolls, game: Game, hand: Hand, seat: int, log: Log) -> None:
+def use_weasel(book: Rulebook, rolls: Rolls, game: Game, hand: Hand, seat: int, log: Log) -> None:
     """The weasel: roll the same dice again; the new roll counts."""
     log_event(log, game, REROLL)
     hand.weasel = 0
     game.used[WEASEL, seat] += 1
-    _roll_dice(book, rolls, game, hand, log)
+    roll_dice(book, rolls, game, hand, log)
 
 
 @kernel
@@ -184,7 +186,7 @@ def reroll(
     """Use the weasel in the games where the player answers so."""
     for k in range(len(asked)):
         if answers[k]:
-            _use_weasel(books[0], rolls, table[asked[k]], hands[asked[k]], seat, log)
+            use_weasel(books[0], rolls, table[asked[k]], hands[asked[k]], seat, log)
 
 
 @kernel
@@ -218,6 +220,23 @@ def is_forced(hand: Hand) -> bool:
     return (hand.white + hand.golden == 0) | (hand.aside == ALL_FACES)
 
 
+@inlined
+def put_aside(book: Rulebook, rolls: Rolls, game: Game, hand: Hand, face: int, log: Log) -> bool:
+    """Put all dice of a face aside; whether these are enough 1s for a bratworm."""
+    rolled: Roll = rolls[hand.roll]
+    dice = as_int(rolled.counts[face])
+    golden = hand.golden_face == face
+    hand.golden -= golden
+    hand.white -= dice - golden
+    hand.aside |= 1 << (face - 1)
+    hand.points += dice * POINTS[face]
+    log_event(log, game, SET_ASIDE, face, dice, hand.points)
+    earns = book.bratworms > 0 and face == 1 and dice >= book.bratworm_ones
+    if earns:
+        hand.earned = 1
+    return earns
+
+
 @kernel
 def set_aside(
     books: Books,
@@ -248,16 +267,9 @@ def set_aside(
         hand: Hand = hands[row]
         if not _is_legal(hand, face):
             return kept, found, k
-        rolled: Roll = rolls[hand.roll]
-        dice = as_int(rolled.counts[face])
-        golden = hand.golden_face == face
-        hand.golden -= golden
-        hand.white -= dice - golden
-        hand.aside |= 1 << (face - 1)
-        hand.points += dice * POINTS[face]
+        earns = put_aside(book, rolls, table[row], hand, face, log)
         claims, rolls_on = can_claim(book, hand), not is_forced(hand)
-        log_event(log, table[row], SET_ASIDE, face, dice, hand.points)
-        if book.bratworms and face == 1 and dice >= book.bratworm_ones:
+        if earns:
             sources, _ = bratworm_sources(book, table[row], seat)
             if asking and sources > 1:
                 asked[found] = row

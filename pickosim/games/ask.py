@@ -22,7 +22,7 @@ from pickosim.engine.turn import as_faces
 from pickosim.errors import AnswerError, StrategyError, TimeLimitError, suggest
 from pickosim.games.match import Match
 from pickosim.rules import WORM
-from pickosim.solver.valuation import Valuation, Values, checked_values, values_of
+from pickosim.solver.valuation import TurnPlan, Valuation, Values, checked_values, values_of
 
 _OPTIONS = {"claim", "rob"}
 _NUMBERS = {"pick", *_OPTIONS}
@@ -35,8 +35,14 @@ FIRST_QUESTIONS = 2000
 AUDITED_GAMES = 16
 """Games that an audit asks about at most: few, so that it costs less than the question itself."""
 
+STEPWISE_EVERY = 7
+"""Of so many turns of an audited valuation one is played question by question."""
+
 _questions: Counter[type[Strategy]] = Counter()
 """Questions to each bot in this process."""
+
+_turns: Counter[type[Strategy]] = Counter()
+"""Turns of each audited valuation in this process."""
 
 
 def ask(match: Match, turn: Turn, method: str) -> NDArray[Any]:
@@ -54,6 +60,20 @@ def ask(match: Match, turn: Turn, method: str) -> NDArray[Any]:
             raise illegal_answer(match, turn, method, answers, place)
         return numbers
     return answers
+
+
+def ask_for_plan(match: Match, turn: Turn) -> TurnPlan | None:
+    """The plan of a valuation for its whole turn; None if it is to be asked question by question.
+
+    That is so for some turns of bots that are audited: it is the questions that are audited.
+    """
+    bot = bot_of(match, turn)
+    if match.audited and not is_built_in(type(bot)):
+        _turns[type(bot)] += 1
+        if _turns[type(bot)] % STEPWISE_EVERY == 0:
+            return None
+    plan: TurnPlan = call(match, turn, "_plan_turn")
+    return plan
 
 
 def call(match: Match, turn: Turn, method: str) -> Any:

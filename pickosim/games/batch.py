@@ -40,8 +40,11 @@ from pickosim.engine.turn import (
     set_aside,
     take_golden_die,
 )
-from pickosim.games.ask import ask, faces_of, illegal_answer
+from pickosim.games.ask import ask, ask_for_plan, faces_of, illegal_answer
 from pickosim.games.match import Match, order_of
+from pickosim.solver.cache import AT_ONCE
+from pickosim.solver.rolling import play_out
+from pickosim.solver.valuation import TurnPlan, Valuation, plans_whole_turns
 
 BATCH = 16384
 """Games played in parallel, per rotation: enough to make the fixed cost of a step small, few enough for the cache."""
@@ -70,7 +73,8 @@ class Batch:
 
     With a log that has room, every event is recorded. With `check`, a test after every turn makes sure
     that everything is in exactly one place; with `follow_lead`, lead changes are counted. `on_answer`
-    is called with the turn after every answer.
+    is called with the turn after every answer. `on_plan` is called with the turn before its dice are
+    rolled and with the plan of a valuation, which says what the turn is worth to it: `plan.worth()`.
     """
 
     def __init__(
@@ -84,6 +88,7 @@ class Batch:
         check: bool = False,
         follow_lead: bool = False,
         on_answer: Callable[[Turn], None] | None = None,
+        on_plan: Callable[[Turn, TurnPlan], None] | None = None,
     ) -> None:
         self.orders = np.array(match.rotations, np.int64)
         """(R, F, P): the number of the bot in each seat, by rotation and order; empty without any."""
@@ -101,6 +106,8 @@ class Batch:
         self.follow_lead = follow_lead
         self.on_answer = on_answer
         self.on_over: Callable[[int], object] | None = None
+        self.on_plan = on_plan
+        self.whole_turns = [plans_whole_turns(bot) for bot in match.strategies]
         self.rolls = rolls(match.rules.dice + 1)
         self.table: Table = np.zeros(size, TABLE)
         self.hands: Hands = np.zeros(size, HAND)
@@ -158,7 +165,11 @@ class Batch:
         """Play one turn of the player at `seat`, in all games of `rows`, bot by bot."""
         for bot, some in self._by_bot(seat, rows):
             self.bot = bot
-            self._play_turn(seat, some)
+            if isinstance(self.match.strategies[bot], Valuation):
+                for first in range(0, len(some), AT_ONCE):
+                    self._play_valued_turn(seat, some[first : first + AT_ONCE])
+            else:
+                self._play_turn(seat, some)
         if self.check:
             fault = first_fault(self.books, self.table, rows)
             assert fault < 0, self.match.replay_command(
@@ -191,6 +202,38 @@ class Batch:
             take_golden_die(self.table, self.hands, seat, asked, use)
         self._roll(seat, rows.copy())
         self._settle(seat, rows)
+
+    def _play_valued_turn(self, seat: int, rows: NDArray[np.int32]) -> None:
+        """Play one turn of a valuation: planned and played as a whole, unless somebody listens to answers."""
+        if not self.whole_turns[self.bot] or self.on_answer is not None:
+            return self._play_turn(seat, rows)
+        golden = begin(self.books, self.table, self.hands, seat, rows, self.asked)
+        turn = self._turn("pick", seat, rows)
+        plan = ask_for_plan(self.match, turn)
+        if plan is None:
+            return self._play_turn(seat, rows)
+        if golden:
+            take_golden_die(self.table, self.hands, seat, rows, plan.golden)
+        if self.on_plan is not None:
+            self.on_plan(turn, plan)
+        for part in plan.plans:
+            all_games = len(part.games) == len(rows)
+            values = plan.values if all_games else plan.values.only(part.games)
+            play_out(
+                self.books,
+                self.rolls,
+                self.table,
+                self.hands,
+                seat,
+                rows[part.games],
+                part.graph,
+                part.solutions,
+                part.which,
+                values.claim,
+                values.keeps_new,
+                self.log,
+            )
+        return None
 
     def _roll(self, seat: int, rolling: NDArray[np.int32]) -> None:
         """Roll and set aside until the turn has ended in every game."""

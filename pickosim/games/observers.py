@@ -245,11 +245,11 @@ class _ShownTurn(Turn):
     def _only(self, games: slice | NDArray[np.int64]) -> Turn:
         return _shown(super()._only(games), vars(self)["onlooker"])
 
-    def results(self, *, bratworm: bool = False) -> After:
-        return _shown(super().results(bratworm=bratworm), vars(self)["onlooker"])
+    def results(self) -> After:
+        return _shown(super().results(), vars(self)["onlooker"])
 
-    def after_fail(self, *, bratworm: bool = False) -> After:
-        return _shown(super().after_fail(bratworm=bratworm), vars(self)["onlooker"])
+    def after_fail(self) -> After:
+        return _shown(super().after_fail(), vars(self)["onlooker"])
 
 
 class _ShownAfter(After):

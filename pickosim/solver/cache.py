@@ -6,40 +6,40 @@ that the current call does not need are dropped, the least recently used first.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pickosim.engine.dice import mix
 from pickosim.engine.kernels import kernel, shared
-from pickosim.solver.graph import WORTH, Int, Problem, graph
-from pickosim.solver.solve import checked, solve_rows
+from pickosim.solver.graph import Int, Problem, graph
+from pickosim.solver.solve import checked, solve_rows, weights_of
 
-_FIRST_SIZE = 64
-"""Entries of a new cache; it doubles when it is full."""
+AT_ONCE = 1024
+"""Pay-offs of one call, at most."""
 
-_U32, _LOW_HALF = np.uint64(32), np.uint64(0xFFFFFFFF)
+_LOW_HALF = np.uint64(0xFFFFFFFF)
 
 
 class _Index(NamedTuple):
     """Finds the entry, one of E, that holds the solution of a pay-off of C numbers."""
 
     secret: NDArray[np.uint64]
-    """(2, C + 1): 32-bit random numbers that define the hash."""
+    """(C + 3,): 32-bit random numbers that define the hash."""
     keys: NDArray[np.uint64]
     """(E, 2): hash of each entry's pay-off."""
     last_used: NDArray[np.int64]
-    """(E,): number of the last call that needed it."""
+    """(E,): number of the last call that needed it; 0 if it is empty."""
     lookup: NDArray[np.int32]
     """(a power of 2,): a hash table of entries, -1 where there is none; at most a quarter full."""
 
 
 class Cache:
-    """Solutions of one problem by pay-off; a solution from the cache is the same as a new one.
+    """Solutions of one problem by pay-off, in single precision; one from the cache is the same as a new one.
 
-    It takes at most `megabytes` (of 10^6 bytes), or up to twice what the pay-offs of a single call
-    need, if that is more.
+    It takes at most `megabytes` (of 10^6 bytes), but has room for the pay-offs of one call. All of it is
+    reserved at once, so that nothing is ever copied; the system provides memory as it fills.
     """
 
     solved: int
@@ -50,31 +50,34 @@ class Cache:
     def __init__(self, problem: Problem, megabytes: float) -> None:
         self.graph = graph(problem)
         self.solved = self.hits = 0
-        self._solutions = np.empty((0, self.graph.slots))
-        columns = WORTH + 2 * self.graph.points
+        self._weights = weights_of(self.graph, np.float32)
+        # A solution, its key, its last use, and at most eight places of four bytes in the lookup.
+        self._entry_bytes = 4 * self.graph.slots + 16 + 8 + 32
+        size = max(int(megabytes * 1e6 / self._entry_bytes), AT_ONCE)
+        self._solutions = np.empty((size, self.graph.slots), np.float32)
         self._index = _Index(
             secret=np.random.default_rng(0).integers(
-                1 << 32, size=(2, columns + 1), dtype=np.uint64
+                1 << 32, size=self.graph.columns + 3, dtype=np.uint64
             ),
-            keys=np.empty((0, 2), np.uint64),
-            last_used=np.empty(0, np.int64),
-            lookup=np.full(1, -1, np.int32),
+            keys=np.zeros((size, 2), np.uint64),
+            last_used=np.zeros(size, np.int64),
+            lookup=np.full(1 << (4 * size - 1).bit_length(), -1, np.int32),
         )
-        self._free = np.empty(0, np.int64)
+        self._free = np.arange(size)
+        self._filled = 0
+        self._buffer: NDArray[np.float32] | None = None
         self._calls = 0
-        # A solution, its key, its last use, and at most eight places of four bytes in the lookup.
-        self._most = int(megabytes * 1e6 / (8 * self.graph.slots + 16 + 8 + 32))
 
     @property
     def bytes(self) -> int:
-        """Size of the solutions and their index."""
-        return self._solutions.nbytes + sum(array.nbytes for array in self._index)
+        """Size of the solutions so far and their index."""
+        return self._filled * self._entry_bytes
 
-    def find(self, payoffs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Find the solutions of (n, C) pay-offs; solve those that are not in the cache.
+    def find(self, payoffs: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """Find the solutions of (n, C) pay-offs, AT_ONCE at most; solve those that are not in the cache.
 
-        Returns all entries (E, S) and which of them are the solutions (n,). Both are valid until the
-        next call, which may overwrite entries, or move them to a larger array.
+        Returns all entries (E, S) and which of them are the solutions (n,). These are valid until the next
+        call, which may overwrite entries.
         """
         self._calls += 1
         payoffs = checked(self.graph, payoffs)
@@ -82,46 +85,48 @@ class Cache:
         done = 0
         while True:
             done, taken = _find_entries(
-                self._index, self._free, self._calls, payoffs.view(np.uint64), done, entries, new
+                self._index, self._free, self._calls, payoffs.view(np.uint32), done, entries, new
             )
             self._free = self._free[taken:]
             if done == len(payoffs):
                 break
-            self._make_room(len(payoffs) - done)
+            self._make_room()
         rows = np.flatnonzero(new)
-        solve_rows(self.graph, payoffs, rows, entries[rows], self._solutions)
+        solve_rows(self.graph, self._weights, payoffs, rows, entries[rows], self._solutions)
+        self._filled = max(self._filled, int(entries.max(initial=-1)) + 1)
         self.solved += len(rows)
         self.hits += len(payoffs) - len(rows)
         return self._solutions, entries
 
-    def _make_room(self, wanted: int) -> None:
-        """Get free entries: grow up to the limit, then drop old solutions; if none can be dropped, grow on."""
-        _, keys, last_used, _ = self._index
-        size = len(keys)
+    def solve_anew(
+        self, payoffs: NDArray[np.float32]
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """Solve (n, C) pay-offs, AT_ONCE at most, without the cache; returns the same as `find`.
+
+        For pay-offs that will not occur again: a small buffer stays in the processor's cache.
+        """
+        if self._buffer is None:
+            self._buffer = np.empty((AT_ONCE, self.graph.slots), np.float32)
+        every = np.arange(len(payoffs))
+        payoffs = checked(self.graph, payoffs)
+        solve_rows(self.graph, self._weights, payoffs, every, every, self._buffer)
+        self.solved += len(payoffs)
+        return self._buffer, every
+
+    def _make_room(self) -> None:
+        """Drop old solutions."""
+        _, keys, last_used, lookup = self._index
         idle = np.flatnonzero(last_used < self._calls)
-        if size >= self._most and len(idle):
-            oldest_first = idle[np.argsort(last_used[idle], kind="stable")]
-            self._free = oldest_first[: (len(idle) + 1) // 2]
-        else:
-            room = self._most - size if size < self._most else wanted
-            more = min(max(size, _FIRST_SIZE), room)
-            self._solutions = _extended(self._solutions, more)
-            keys, last_used = _extended(keys, more), _extended(last_used, more)
-            self._free = np.arange(size, size + more)
-        lookup = _new_lookup(keys, self._free)
-        self._index = _Index(self._index.secret, keys, last_used, lookup)
-
-
-def _extended(array: NDArray[Any], more: int) -> NDArray[Any]:
-    """A copy of an array with `more` rows to be filled."""
-    copy = np.empty((len(array) + more, *array.shape[1:]), array.dtype)
-    copy[: len(array)] = array
-    return copy
+        if not len(idle):
+            raise ValueError(f"the cache has room for {len(keys):,} pay-offs at once")
+        oldest_first = idle[np.argsort(last_used[idle], kind="stable")]
+        self._free = oldest_first[: (len(idle) + 1) // 2]
+        _list_entries(keys, self._free, lookup)
 
 
 @shared
 def _hash(
-    secret: NDArray[np.uint64], words: NDArray[np.uint64], row: int
+    secret: NDArray[np.uint64], words: NDArray[np.uint32], row: int
 ) -> tuple[np.uint64, np.uint64]:
     """Hash a row of words to 128 bits.
 
@@ -129,10 +134,12 @@ def _hash(
     secret shifted: of all secrets, at most 1 in 2^64 gives two different rows the same hash.
     """
     first = second = np.uint64(0)
-    for i in range(words.shape[1]):
-        low, high = words[row, i], words[row, i] >> _U32
-        first += ((low + secret[0, i]) & _LOW_HALF) * ((high + secret[1, i]) & _LOW_HALF)
-        second += ((low + secret[0, i + 1]) & _LOW_HALF) * ((high + secret[1, i + 1]) & _LOW_HALF)
+    last = words.shape[1] - 1
+    for i in range(0, last + 1, 2):
+        one = np.uint64(words[row, i])
+        other = np.uint64(words[row, i + 1]) if i < last else np.uint64(0)
+        first += ((one + secret[i]) & _LOW_HALF) * ((other + secret[i + 1]) & _LOW_HALF)
+        second += ((one + secret[i + 2]) & _LOW_HALF) * ((other + secret[i + 3]) & _LOW_HALF)
     return first, second
 
 
@@ -152,18 +159,16 @@ def _find_place(
 
 
 @kernel
-def _new_lookup(keys: NDArray[np.uint64], free: NDArray[np.int64]) -> NDArray[np.int32]:
-    """A lookup of all entries but the free ones."""
-    size = 1
-    while size < 4 * len(keys):
-        size *= 2
-    lookup = np.full(size, -1, np.int32)
+def _list_entries(
+    keys: NDArray[np.uint64], free: NDArray[np.int64], lookup: NDArray[np.int32]
+) -> None:
+    """Write all entries but the free ones to the lookup."""
+    lookup[:] = -1
     in_use = np.ones(len(keys), np.bool_)
     in_use[free] = False
     for entry in range(len(keys)):
         if in_use[entry]:
             lookup[_find_place(lookup, keys, keys[entry, 0], keys[entry, 1])] = entry
-    return lookup
 
 
 @kernel
@@ -171,7 +176,7 @@ def _find_entries(
     index: _Index,
     free: NDArray[np.int64],
     call: int,
-    words: NDArray[np.uint64],
+    words: NDArray[np.uint32],
     begin: int,
     entries: NDArray[np.int64],
     new: NDArray[np.bool_],

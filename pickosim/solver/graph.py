@@ -1,18 +1,20 @@
 """The turn as a graph: every way a turn can go, with exact chances, compiled into arrays.
 
-The state of a turn is a *pool* (faces set aside, white dice left, golden die left or not) and points.
-What can be rolled and where each choice leads depends only on the pool, and the points just add up;
-so the graph has one tree of rolls per pool, and one *slot* per pool and points.
+The state of a turn is a *pool* (faces set aside, white dice left, golden die left or not, bonus for 1s
+earned or not) and points. What can be rolled and where each choice leads depends only on the pool, and
+the points just add up; so the graph has one tree of rolls per pool, and one *slot* per pool and points.
 
 **Slots.** The solution of a pay-off is one row of numbers, and a slot is an index into it. The row
-starts with the pay-off itself: the value of a bust, the bonus for 1s, what a stop is worth
-by points without and with a worm set aside. Then follows one slot per pool and points at which the
-player may roll on; with a weasel, first those where it is used up, then those where it is still
-available. Where the turn is over by itself, the slot is that of the stop.
+starts with the pay-off itself: the value of a bust, then what a stop is worth by points without and
+with a worm set aside; where 1s earn a bonus, the same once more for turns in which it is earned. Then
+follows one slot per pool and points at which the player may roll on; with a weasel, first those where it
+is used up, then those where it is still available. Where the turn is over by itself, the slot is that
+of the stop.
 
 **Trees.** The rolls of a pool, with all faces already aside counted as one, are the nodes of a tree: a
 node shows what its parent shows and some dice of one more new face. So the best choice of a roll is
-its parent's best choice or that face, which is one comparison (`pickosim.solver.solve`).
+its parent's best choice or that face, which is one comparison (`pickosim.solver.solve`). Its *inner*
+nodes have children; the others are *leaves*.
 """
 
 from __future__ import annotations
@@ -29,8 +31,8 @@ from numpy.typing import NDArray
 from pickosim.engine.dice import ALL_FACES, FACES, POINTS, WORM_BIT, rolls
 from pickosim.engine.kernels import shared
 
-BUST, DOUBLE_ONE, WORTH = 0, 1, 2
-"""Columns of a pay-off: a bust, the bonus for 1s, stops by [worm set aside, points]."""
+BUST, WORTH = 0, 1
+"""Columns of a pay-off: a bust, stops by [worm set aside, points]; the same again with the bonus for 1s."""
 
 Int = int | np.integer[Any]
 """An integer in a kernel."""
@@ -49,13 +51,23 @@ class Problem:
     """The equally likely faces of the golden die; empty if it is not used."""
     weasel: Literal["none", "any roll", "not on a bust"] = "none"
     """Which rolls may be rolled again, once per turn."""
-    ones: int = 2
-    """How many 1s, set aside together, earn the bonus."""
+    ones: int = 0
+    """How many 1s, set aside together, earn the bonus; 0 if there is none."""
 
     @property
     def points(self) -> int:
         """Number of possible totals: 0 to five points per die."""
         return 5 * (self.white + bool(self.golden)) + 1
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of a pay-off: one, or two if 1s earn a bonus: without it and with it."""
+        return 1 + (self.ones > 0)
+
+    @property
+    def columns(self) -> int:
+        """Numbers of a pay-off."""
+        return self.blocks * (WORTH + 2 * self.points)
 
 
 class Pool(NamedTuple):
@@ -67,6 +79,8 @@ class Pool(NamedTuple):
     """White dice left."""
     golden: int
     """Golden dice left, 0 or 1."""
+    earned: int
+    """Whether the bonus for 1s is earned, 0 or 1."""
 
     @property
     def dice(self) -> int:
@@ -88,52 +102,58 @@ class Pool(NamedTuple):
         """Faces set aside."""
         return [face for face in _ALL if self.aside >> (face - 1) & 1]
 
-    def take(self, face: int, white: int, golden: int) -> Pool:
-        """The pool after setting aside dice of a face."""
-        return Pool(self.aside | 1 << (face - 1), self.white - white, self.golden - golden)
+    def take(self, face: int, white: int, golden: int, ones: int) -> Pool:
+        """The pool after setting aside dice of a face; so many `ones` earn the bonus."""
+        earned = self.earned or int(face == 1 and 0 < ones <= white + golden)
+        aside = self.aside | 1 << (face - 1)
+        return Pool(aside, self.white - white, self.golden - golden, earned)
 
 
 class Graph(NamedTuple):
-    """A compiled graph: L layers (2 with a weasel), K pools to roll from, M steps, S slots."""
+    """A compiled graph: L layers (2 with a weasel), B blocks (2 with a bonus), K pools, M inner nodes, S slots."""
 
     points: int
-    """Number of possible totals; a pay-off has WORTH + 2 * points columns."""
+    """Number of possible totals."""
+    columns: int
+    """Length of a pay-off."""
     slots: int
     """Length of a solution."""
     start: int
-    """Slot of the turn's first roll."""
+    """Slot of the turn's first roll: its number is the value of the turn."""
     rescue: bool
     """Whether the weasel may be used on a bust."""
     ones: int
-    """How many 1s earn the bonus."""
+    """How many 1s earn the bonus; 0 if there is none."""
     counts: NDArray[np.uint8]
     """(R, 7): dice that show each face of each roll, the golden one included."""
     shown: NDArray[np.uint8]
     """(R,): set of faces each roll shows."""
     base: NDArray[np.int32]
-    """(L, 64, white + 2, 2): slot of (weasel left, aside, white left, golden left) at 0 points."""
+    """(L, B, 64, white + 2, 2): slot of (weasel left, earned, aside, white left, golden left) at 0 points."""
     slot: NDArray[np.int32]
     """(L, K): slot of each pool's fewest points; pools of fewer dice come first."""
     stop: NDArray[np.int32]
     """(K,): column of the pay-off for a stop at the fewest points."""
+    bust: NDArray[np.int32]
+    """(K,): column of the pay-off for a bust."""
     size: NDArray[np.int32]
     """(K,): slots of each pool."""
-    ways: NDArray[np.float64]
-    """(K,): number of equally likely ways in which its dice can fall."""
-    bust: NDArray[np.float64]
-    """(K,): number of ways that show no new face."""
-    first: NDArray[np.int32]
-    """(K + 1,): first step of each pool's tree."""
-    level: NDArray[np.uint8]
-    """(M,): depth in the tree of a step's parent."""
-    inner: NDArray[np.bool_]
-    """(M,): a step is either one inner node of the tree, or two leaves of the same parent."""
-    bonus: NDArray[np.bool_]
-    """(M,): whether an inner node sets aside enough 1s for the bonus; leaves never do."""
+    bust_chance: NDArray[np.float64]
+    """(K,): chance of a roll that shows no new face."""
+    first_node: NDArray[np.int32]
+    """(K + 1,): first inner node of each pool's tree; it is the root, which shows no new face."""
+    level: NDArray[np.int32]
+    """(M,): depth of an inner node's parent."""
     target: NDArray[np.int32]
-    """(L, M, 2): slot that each of the two nodes leads to from the pool's fewest points."""
-    weight: NDArray[np.float64]
-    """(M, 2): number of ways to roll each of the two (0 if there is no second)."""
+    """(L, M): slot that an inner node leads to from the pool's fewest points; 0 for a root."""
+    chance: NDArray[np.float64]
+    """(M,): chance to roll exactly what an inner node shows; 0 for a root, see `bust_chance`."""
+    first_leaf: NDArray[np.int32]
+    """(M + 1,): first leaf below each inner node."""
+    leaf_target: NDArray[np.int32]
+    """(L, leaves): slot that a leaf leads to from the pool's fewest points."""
+    leaf_chance: NDArray[np.float64]
+    """(leaves,): chance to roll exactly what a leaf shows."""
 
 
 class _Node(NamedTuple):
@@ -142,12 +162,8 @@ class _Node(NamedTuple):
     level: int
     """Depth of the parent."""
     inner: bool
-    """Whether the node is a step of its own, because it has children or earns a bonus."""
-    bonus: bool
-    """Whether setting aside the face earns the bonus for 1s."""
-    aside: int
-    white: int
-    golden: int
+    """Whether the node has children."""
+    after: Pool
     """The pool it leads to."""
     gain: int
     """Points gained."""
@@ -168,7 +184,7 @@ def states(problem: Problem) -> dict[Pool, set[int]]:
     A golden die with the usual faces counts as one more white die.
     """
     white, golden = dice_kinds(problem)
-    start = Pool(0, white, int(bool(golden)))
+    start = Pool(0, white, int(bool(golden)), 0)
     found: list[dict[Pool, set[int]]] = [{} for _ in range(start.dice + 1)]
     found[start.dice][start] = {0}
     for dice in range(start.dice, 0, -1):
@@ -176,7 +192,7 @@ def states(problem: Problem) -> dict[Pool, set[int]]:
             for face in pool.new_faces if pool.may_roll else ():
                 for gold in range(1 + (pool.golden and face in golden)):
                     for count in range(1 - gold, pool.white + 1):
-                        after = pool.take(face, count, gold)
+                        after = pool.take(face, count, gold, problem.ones)
                         gain = (count + gold) * _POINTS[face]
                         found[after.dice].setdefault(after, set()).update(p + gain for p in points)
     return {pool: points for pools in reversed(found) for pool, points in pools.items()}
@@ -196,9 +212,8 @@ def _branches(
             rest = left - count
             below = faces[index + 1 :] if rest else []
             ways_here = ways * comb(left, count)
-            bonus = face == 1 and count >= ones
-            target, gain = pool.take(face, count, 0), count * _POINTS[face]
-            node = _Node(level, bool(below) or bonus, bonus, *target, gain, ways_here * old**rest)
+            after, gain = pool.take(face, count, 0, ones), count * _POINTS[face]
+            node = _Node(level, bool(below), after, gain, ways_here * old**rest)
             if node.inner:
                 inner.append((node, below, rest, ways_here))
             elif node.weight:
@@ -220,27 +235,9 @@ def _tree(pool: Pool, golden: tuple[int, ...], ones: int) -> Iterator[_Node]:
         others = [other for other in new_faces if other != face]
         for count in range(pool.white + 1):
             rest, ways = pool.white - count, golden.count(face) * comb(pool.white, count)
-            target, gain = pool.take(face, count, 1), (count + 1) * _POINTS[face]
-            bonus = face == 1 and count + 1 >= ones
-            yield _Node(0, True, bonus, *target, gain, ways * old**rest)
+            after, gain = pool.take(face, count, 1, ones), (count + 1) * _POINTS[face]
+            yield _Node(0, True, after, gain, ways * old**rest)
             yield from _branches(pool, others, rest, 1, ways, ones)
-
-
-def _steps(nodes: Iterator[_Node]) -> list[tuple[_Node, _Node]]:
-    """Group nodes into steps: inner nodes one by one, leaves of the same parent two by two.
-
-    A node without a partner is its own partner, with weight 0.
-    """
-    steps: list[tuple[_Node, _Node]] = []
-    waiting = False
-    for node in nodes:
-        if waiting and not node.inner:
-            steps[-1] = (steps[-1][0], node)
-            waiting = False
-        else:
-            steps.append((node, node._replace(weight=0)))
-            waiting = not node.inner
-    return steps
 
 
 def _ways(pool: Pool, golden: tuple[int, ...], faces: Collection[int]) -> int:
@@ -261,24 +258,40 @@ def graph(problem: Problem) -> Graph:
     size = np.array([max(reached[pool]) for pool in pools]) + 1 - lowest
 
     layers = 1 if problem.weasel == "none" else 2
-    columns = WORTH + 2 * problem.points
-    slot = columns + size.sum() * np.arange(layers)[:, None] + np.cumsum(size) - size
-    base = np.zeros((layers, ALL_FACES + 1, white + 2, 2), np.int32)
+    block = WORTH + 2 * problem.points
+    slot = problem.columns + size.sum() * np.arange(layers)[:, None] + np.cumsum(size) - size
+    base = np.zeros((layers, problem.blocks, ALL_FACES + 1, white + 2, 2), np.int32)
     for pool in reached:
-        base[:, *pool] = WORTH + (pool.aside & WORM_BIT > 0) * problem.points
-    stop = base[0, *np.array(pools).T] + lowest
-    base[:, *np.array(pools).T] = slot - lowest
+        worm = pool.aside & WORM_BIT > 0
+        base[:, *_place(pool)] = pool.earned * block + WORTH + worm * problem.points
+    stop = [base[0, *_place(pool)] for pool in pools] + lowest
+    for number, pool in enumerate(pools):
+        base[:, *_place(pool)] = slot[:, number] - lowest[number]
     if not golden:
-        base[:, :, :-1, 1] = base[:, :, 1:, 0]
+        base[..., :-1, 1] = base[..., 1:, 0]
 
-    trees = [_steps(_tree(pool, golden, problem.ones)) for pool in pools]
-    lengths = [len(tree) for tree in trees]
-    nodes = np.array([step for tree in trees for step in tree])
-    level, inner, bonus, *target, gain, weight = np.moveaxis(nodes, -1, 0)
-    gain += lowest.repeat(lengths)[:, None]
+    ways = [_ways(pool, golden, _ALL) for pool in pools]
+    nodes, leaves, first_node, first_leaf = [], [], [0], [0]
+    for pool, fewest, all_ways in zip(pools, lowest.tolist(), ways, strict=True):
+        nodes.append((0, np.zeros(layers), 0.0))
+        first_leaf.append(first_leaf[-1])
+        for node in _tree(pool, golden, problem.ones):
+            target, chance = (
+                base[:, *_place(node.after)] + fewest + node.gain,
+                node.weight / all_ways,
+            )
+            if node.inner:
+                nodes.append((node.level, target, chance))
+                first_leaf.append(first_leaf[-1])
+            else:
+                leaves.append((target, chance))
+                first_leaf[-1] += 1
+        first_node.append(len(nodes))
+    busts = [_ways(pool, golden, pool.old_faces) for pool in pools]
     return Graph(
         points=problem.points,
-        slots=columns + layers * int(size.sum()),
+        columns=problem.columns,
+        slots=problem.columns + layers * int(size.sum()),
         start=int(slot[-1, -1]),
         rescue=problem.weasel == "any roll",
         ones=problem.ones,
@@ -287,16 +300,22 @@ def graph(problem: Problem) -> Graph:
         base=base,
         slot=np.ascontiguousarray(slot, np.int32),
         stop=np.ascontiguousarray(stop, np.int32),
+        bust=np.array([pool.earned * block + BUST for pool in pools], np.int32),
         size=np.ascontiguousarray(size, np.int32),
-        ways=np.array([_ways(pool, golden, _ALL) for pool in pools], np.float64),
-        bust=np.array([_ways(pool, golden, pool.old_faces) for pool in pools], np.float64),
-        first=np.cumsum([0, *lengths], dtype=np.int32),
-        level=np.ascontiguousarray(level[:, 0], np.uint8),
-        inner=inner[:, 0] > 0,
-        bonus=bonus[:, 0] > 0,
-        target=np.ascontiguousarray(base[:, *target] + gain, np.int32),
-        weight=np.ascontiguousarray(weight, np.float64),
+        bust_chance=np.array(busts) / np.array(ways),
+        first_node=np.array(first_node, np.int32),
+        level=np.array([level for level, _, _ in nodes], np.int32),
+        target=np.ascontiguousarray(np.array([target for _, target, _ in nodes], np.int32).T),
+        chance=np.array([chance for _, _, chance in nodes]),
+        first_leaf=np.array(first_leaf, np.int32),
+        leaf_target=np.ascontiguousarray(np.array([target for target, _ in leaves], np.int32).T),
+        leaf_chance=np.array([chance for _, chance in leaves]),
     )
+
+
+def _place(pool: Pool) -> tuple[int, int, int, int]:
+    """The place of a pool in `base`, in each layer."""
+    return pool.earned, pool.aside, pool.white, pool.golden
 
 
 class Standing(NamedTuple):
@@ -312,6 +331,8 @@ class Standing(NamedTuple):
     """(n,): golden dice left, 0 or 1."""
     weasel: NDArray[np.uint8]
     """(n,): rerolls left, 0 or 1."""
+    earned: NDArray[np.uint8]
+    """(n,): whether the bonus for 1s is earned, 0 or 1."""
 
 
 class Rolled(NamedTuple):
@@ -325,6 +346,8 @@ class Rolled(NamedTuple):
     """(n,): white dice rolled."""
     weasel: NDArray[np.uint8]
     """(n,): rerolls left, 0 or 1."""
+    earned: NDArray[np.uint8]
+    """(n,): whether the bonus for 1s is earned, 0 or 1."""
     roll: NDArray[np.uint16]
     """(n,): number of the roll, the golden die included."""
     golden_face: NDArray[np.uint8]
@@ -332,35 +355,43 @@ class Rolled(NamedTuple):
 
 
 @shared
-def _slots(
-    graph: Graph, weasel: Int, aside: Int, points: Int, white: Int, golden: Int
+def slots_of(
+    graph: Graph, weasel: Int, earned: Int, aside: Int, points: Int, white: Int, golden: Int
 ) -> tuple[Int, Int]:
     """The slots of stopping and of rolling on; the same if the turn is over."""
-    stop = WORTH + graph.points if aside & WORM_BIT else WORTH
-    return stop + points, graph.base[weasel, aside, white, golden] + points
+    worm = (aside & WORM_BIT) // WORM_BIT
+    stop = WORTH + earned * (WORTH + 2 * graph.points) + worm * graph.points
+    return stop + points, graph.base[weasel, earned, aside, white, golden] + points
+
+
+@shared
+def bust_of(graph: Graph, earned: Int) -> Int:
+    """The column of a bust, with or without the bonus for 1s."""
+    return BUST + earned * (WORTH + 2 * graph.points)
 
 
 @shared
 def slots_at(graph: Graph, at: Standing, i: Int, weasel: Int) -> tuple[Int, Int]:
     """The slots of stopping and of rolling on in turn i."""
-    aside, points = np.int64(at.aside[i]), np.int64(at.points[i])
-    return _slots(graph, weasel, aside, points, at.white[i], at.golden[i])
+    aside, points, earned = np.int64(at.aside[i]), np.int64(at.points[i]), np.int64(at.earned[i])
+    return slots_of(graph, weasel, earned, aside, points, at.white[i], at.golden[i])
 
 
 @shared
-def slots_after(
-    graph: Graph, at: Rolled, i: Int, weasel: Int, face: Int
-) -> tuple[Int, Int, bool | np.bool_]:
-    """The slots of stopping and of rolling on after setting aside a face of turn i's roll.
-
-    The third result is whether that earns the bonus for 1s.
-    """
+def slots_after(graph: Graph, at: Rolled, i: Int, weasel: Int, face: Int) -> tuple[Int, Int]:
+    """The slots of stopping and of rolling on after setting aside a face of turn i's roll."""
     dice = np.int64(graph.counts[at.roll[i], face])
     golden = np.int64(at.golden_face[i] == face)
     aside = np.int64(at.aside[i]) | 1 << (face - 1)
     points = np.int64(at.points[i]) + dice * POINTS[face]
     white_left = np.int64(at.white[i]) - dice + golden
     golden_left = np.int64(at.golden_face[i] != 0) - golden
-    stop, roll_on = _slots(graph, weasel, aside, points, white_left, golden_left)
-    # Not `and`: the branch would make best_face four times as slow.
-    return stop, roll_on, (face == 1) & (dice >= graph.ones)
+    earned = np.int64(at.earned[i]) | earns(graph, face, dice)
+    return slots_of(graph, weasel, earned, aside, points, white_left, golden_left)
+
+
+@shared
+def earns(graph: Graph, face: Int, dice: Int) -> Int:
+    """Whether setting aside so many dice of a face earns the bonus for 1s, 0 or 1."""
+    # Not `and`: branches would make the choice of a face much slower.
+    return np.int64((face == 1) & (graph.ones > 0) & (dice >= graph.ones))

@@ -22,6 +22,7 @@ from pickosim.solver.graph import (
     Problem,
     Rolled,
     Standing,
+    bust_of,
     dice_kinds,
     graph,
     slots_after,
@@ -46,17 +47,20 @@ class Policy(Protocol):
 
 
 class Law(NamedTuple):
-    """Chances of a turn's results; the first index is 1 if enough 1s for the bonus were set aside."""
+    """Chances of a turn's results; the first index, of B, is 1 if enough 1s for the bonus were set aside.
+
+    B is 2, or 1 if the problem has no bonus.
+    """
 
     bust: NDArray[np.float64]
-    """(2,): a roll without a new face."""
+    """(B,): a roll without a new face."""
     stopped: NDArray[np.float64]
-    """(2, 2, P): a stop, by worm set aside and points."""
+    """(B, 2, P): a stop, by worm set aside and points."""
 
     @property
     def double_one(self) -> float:
         """Chance that enough 1s for the bonus are set aside, however the turn ends."""
-        return float(self.bust[1] + self.stopped[1].sum())
+        return float(self.bust[1:].sum() + self.stopped[1:].sum())
 
 
 class Situations(NamedTuple):
@@ -94,16 +98,25 @@ def situations(problem: Problem) -> Situations:
     standing, rolled = [], []
     for pool, all_points in states(problem).items():
         if pool.may_roll:
-            standing += [(pool.aside, points, pool.white, pool.golden, 0) for points in all_points]
+            standing += [
+                (pool.aside, points, pool.white, pool.golden, 0, pool.earned)
+                for points in all_points
+            ]
             rolled += [_rolls_of(pool, golden, all_rolls)] * len(all_points)
     lengths = [len(roll) for roll, _, _ in rolled]
     columns = np.ascontiguousarray(np.array(standing, np.uint8).T)
-    aside, points, white_left, _, weasel = columns.repeat(lengths, axis=1)
+    aside, points, white_left, _, weasel, earned = columns.repeat(lengths, axis=1)
     roll, golden_face, chance = (np.concatenate(parts) for parts in zip(*rolled, strict=True))
     return Situations(
         Standing(*columns),
         Rolled(
-            aside, points, white_left, weasel, roll.astype(np.uint16), golden_face.astype(np.uint8)
+            aside,
+            points,
+            white_left,
+            weasel,
+            earned,
+            roll.astype(np.uint16),
+            golden_face.astype(np.uint8),
         ),
         np.cumsum([0, *lengths]),
         chance,
@@ -125,7 +138,8 @@ def law(problem: Problem, policy: Policy) -> Law:
         if (at.new >> (faces - 1) & 1 == 0)[at.new > 0].any():
             raise ValueError("the policy sets aside a face that is not a new face of its roll")
     chances = _propagate(plan, at, np.stack(stop), np.stack(face), reroll)
-    return Law(chances[:, BUST], chances[:, WORTH:].reshape(2, 2, plan.points))
+    blocks = chances.reshape(problem.blocks, -1)
+    return Law(blocks[:, BUST], blocks[:, WORTH:].reshape(-1, 2, plan.points))
 
 
 def _with_weasel(at: At, weasel: np.uint8) -> At:
@@ -140,26 +154,25 @@ def _propagate(
     face: NDArray[np.uint8],
     reroll: NDArray[np.bool_],
 ) -> NDArray[np.float64]:
-    """(2, WORTH + 2P): chances of the results, in the columns of a pay-off.
+    """(C,): chances of the results, in the columns of a pay-off.
 
     `stop` (L, N), `face` (L, X) and `reroll` (X,) are the decisions in every situation.
     """
-    mass = np.zeros((2, graph.slots))
-    mass[0, graph.start] = 1.0
+    mass = np.zeros(graph.slots)
+    mass[graph.start] = 1.0
     for i in range(stop.shape[1]):
-        for double in range(2):
-            rerolled = 0.0
-            for weasel in range(len(stop) - 1, -1, -1):
-                stopped, slot = slots_at(graph, at.standing, i, weasel)
-                rolling = mass[double, slot]
-                if i > 0 and stop[weasel, i]:
-                    mass[double, stopped] += rolling
-                    rolling = 0.0
-                if weasel == 0:
-                    rolling += rerolled
-                if rolling > 0.0:
-                    rerolled = _roll(graph, at, i, double, weasel, rolling, face, reroll, mass)
-    return mass[:, : WORTH + 2 * graph.points]
+        rerolled = 0.0
+        for weasel in range(len(stop) - 1, -1, -1):
+            stopped, slot = slots_at(graph, at.standing, i, weasel)
+            rolling = mass[slot]
+            if i > 0 and stop[weasel, i]:
+                mass[stopped] += rolling
+                rolling = 0.0
+            if weasel == 0:
+                rolling += rerolled
+            if rolling > 0.0:
+                rerolled = _roll(graph, at, i, weasel, rolling, face, reroll, mass)
+    return mass[: graph.columns]
 
 
 @kernel
@@ -167,7 +180,6 @@ def _roll(
     graph: Graph,
     at: Situations,
     i: int,
-    double: int,
     weasel: int,
     rolling: float,
     face: NDArray[np.uint8],
@@ -181,8 +193,8 @@ def _roll(
         if weasel and reroll[k] and (at.new[k] or graph.rescue):
             rerolled += chance
         elif at.new[k]:
-            _, slot, bonus = slots_after(graph, at.rolled, k, weasel, np.int64(face[weasel, k]))
-            mass[double | bonus, slot] += chance
+            _, slot = slots_after(graph, at.rolled, k, weasel, np.int64(face[weasel, k]))
+            mass[slot] += chance
         else:
-            mass[double, BUST] += chance
+            mass[bust_of(graph, np.int64(at.rolled.earned[k]))] += chance
     return rerolled

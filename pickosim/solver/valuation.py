@@ -3,11 +3,16 @@
 The engine says which positions a turn can lead to, and the turn solver does the rest: which face to set
 aside, when to stop, what to claim, whether to roll again, which specialist to keep. Five lines of NumPy
 make a strong bot, by any rules.
+
+It is asked once per turn, before the dice are rolled. Turns are then solved in single precision, with
+pay-offs shifted and scaled so that a fail is worth 0 and no result more than 1 or less than -1: any scale
+will do, and choices that differ by less than a hundred-thousandth of that are tied.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from math import frexp, ldexp
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -15,12 +20,12 @@ from numpy.typing import NDArray
 
 from pickosim.bots.strategy import Strategy
 from pickosim.bots.table_view import BoolArray, FloatArray, IntArray
-from pickosim.bots.view import After, Turn
-from pickosim.engine.claim import claims
+from pickosim.bots.view import METHODS, After, Turn
+from pickosim.engine.claim import best_by_total, best_claim
 from pickosim.engine.dice import FACES
 from pickosim.engine.kernels import as_int, kernel
-from pickosim.engine.results import FAIL
-from pickosim.engine.rulebook import WEASEL, Books, Rulebook
+from pickosim.engine.results import FAIL, TurnResults
+from pickosim.engine.rulebook import CANNED_WORM, GOLDEN_DIE, WEASEL, Books, Rulebook
 from pickosim.engine.table import Game, Table, stealable
 from pickosim.engine.turn import CAN_POINTS
 from pickosim.errors import AnswerError
@@ -28,33 +33,47 @@ from pickosim.rules import WORM, RuleSet
 from pickosim.solver.cache import Cache
 from pickosim.solver.graph import (
     BUST,
-    DOUBLE_ONE,
     WORTH,
     Graph,
     Problem,
     Rolled,
     Standing,
+    graph,
     slots_after,
     slots_at,
 )
-from pickosim.solver.solve import best_face, should_reroll, should_stop
-
-GAMES_AT_A_TIME = 1024
-"""Games whose results are valued together."""
+from pickosim.solver.solve import (
+    SINGLE_TOLERANCE,
+    Numbers,
+    best_face,
+    should_reroll,
+    should_stop,
+    solve,
+)
 
 CACHE_MEGABYTES = 256
 """Limit of the cache per process and kind of turn (plain, with the golden die, with the weasel)."""
 
+WINDOW, WINDOWS_SKIPPED, WORTHWHILE = 4096, 31, 0.1
+"""Of so many pay-offs of a bot fewer than this share were in the cache: the next windows do without it."""
+
 
 class Values(NamedTuple):
-    """What the results of a turn are worth to a strategy, in n games."""
+    """What the results of a turn are worth to a strategy, in n games, in B blocks.
+
+    B is 2 if 1s can earn a bratworm: without it and with it; else 1.
+    """
 
     claim: FloatArray
-    """(n, T): claiming each tile, with the better of two specialists kept; -inf if it is out of reach."""
+    """(n, B, T): claiming each tile, with the better of two specialists kept; -inf if it is out of reach."""
     fail: FloatArray
-    """(n,): a fail."""
-    bratworm: FloatArray
-    """(n,): what a bratworm for 1s adds, measured at a fail."""
+    """(n, B): a fail."""
+    keeps_new: BoolArray
+    """(n, B, T): whether the newer of two specialists is kept, where there are two."""
+
+    def only(self, games: NDArray[np.int64]) -> Values:
+        """The values of some of the games."""
+        return Values._make(np.ascontiguousarray(part[games]) for part in self)
 
 
 class Valuation(Strategy):
@@ -71,71 +90,64 @@ class Valuation(Strategy):
         faces = np.zeros(len(turn), np.uint8)
         for plan in _plans(self, turn):
             at = _rolled(turn, plan.games)
-            faces[plan.games] = best_face(plan.graph, plan.solutions, plan.which, at)
+            faces[plan.games] = best_face(
+                plan.graph, plan.solutions, plan.which, at, SINGLE_TOLERANCE
+            )
         return faces
 
     def stop(self, turn: Turn) -> BoolArray:
         stops = np.zeros(len(turn), np.bool_)
         for plan in _plans(self, turn):
             at = _standing(turn, plan.games)
-            stops[plan.games] = should_stop(plan.graph, plan.solutions, plan.which, at)
+            stops[plan.games] = should_stop(
+                plan.graph, plan.solutions, plan.which, at, SINGLE_TOLERANCE
+            )
         return stops
 
     def reroll(self, turn: Turn) -> BoolArray:
         rerolls = np.zeros(len(turn), np.bool_)
         for plan in _plans(self, turn):
             at = _rolled(turn, plan.games)
-            rerolls[plan.games] = should_reroll(plan.graph, plan.solutions, plan.which, at)
+            rerolls[plan.games] = should_reroll(
+                plan.graph, plan.solutions, plan.which, at, SINGLE_TOLERANCE
+            )
         return rerolls
 
     def use_golden_die(self, turn: Turn) -> BoolArray:
-        values = values_of(self, turn)
-        return _before_rolling(turn, values, golden=True) >= _before_rolling(
-            turn, values, golden=False
+        values, every = known_values(self, turn), np.arange(len(turn))
+        golden, plain = (
+            _solve_all(self, turn, values, every, with_golden, store=False).start_values()
+            for with_golden in (True, False)
         )
+        return _prefers_golden(golden, plain)
 
     def claim(self, turn: Turn) -> IntArray:
-        # Of equally good tiles the highest: it breaks ties, and the lower ones stay to be claimed.
-        upwards = self.claim_values(turn)[:, ::-1].argmax(axis=1)
-        best: IntArray = turn.tiles[::-1][upwards]
+        values = np.where(turn.claims, known_values(self, turn).claim[_now(turn)], -np.inf)
+        best: IntArray = turn.tiles[_best_claims(values)]
         return best
 
     def keep_new_specialist(self, turn: Turn) -> BoolArray:
-        old, new = self._specialist_values(turn)
-        keep: BoolArray = new >= old
-        return keep
-
-    def claim_values(self, turn: Turn) -> FloatArray:
-        """(n, T): what each legal claim is worth; -inf for the other tiles."""
-        return np.where(turn.claims, values_of(self, turn).claim, -np.inf)
-
-    def _specialist_values(self, turn: Turn) -> tuple[FloatArray, FloatArray]:
-        """(n,) each: what the claim is worth with the old specialist kept, and with the new one."""
         assert turn._claimed is not None
-        after = turn.results()
-        value, claimed = checked_values(self, after), turn.tiles[turn._claimed]
-        chosen = after.claimed == claimed[after.game]
-        return value[chosen & ~after.keeps_new], value[chosen & after.keeps_new]
+        every, block = _now(turn)
+        keeps: BoolArray = known_values(self, turn).keeps_new[every, block, turn._claimed]
+        return keeps
+
+    def _plan_turn(self, turn: Turn) -> TurnPlan:
+        """Plan the whole turn; games are then played without further questions."""
+        return plan_turn(self, turn)
 
     def explain(self, turn: Turn) -> list[tuple[str, float]]:
         """The options in a single game, each with its value."""
         match turn.question:
             case "use_golden_die":
-                words, values = (
-                    {"with the golden die": True, "without it": False},
-                    values_of(self, turn),
-                )
-                return [
-                    (word, float(_before_rolling(turn, values, golden)[0]))
-                    for word, golden in words.items()
-                ]
+                words = {"with the golden die": True, "without it": False}
+                return [(word, _start_value(self, turn, golden)) for word, golden in words.items()]
             case "claim":
-                values = self.claim_values(turn)[0]
-                tiles = zip(turn.tiles.tolist(), values.tolist(), strict=True)
-                return [(f"claim {tile}", value) for tile, value in tiles if np.isfinite(value)]
+                values = known_values(self, turn).claim[_now(turn)][0]
+                tiles = zip(turn.tiles.tolist(), turn.claims[0], values.tolist(), strict=True)
+                return [(f"claim {tile}", value) for tile, legal, value in tiles if legal]
             case "keep_new_specialist":
-                old, new = self._specialist_values(turn)
-                return [("keep the new one", float(new[0])), ("the old", float(old[0]))]
+                return _explain_specialists(self, turn)
             case "pick" | "reroll" | "stop":
                 return _explain_dice(self, turn)
         return []
@@ -166,58 +178,191 @@ def checked_values(strategy: Valuation, after: After) -> FloatArray:
 
 
 def values_of(strategy: Valuation, turn: Turn) -> Values:
-    """What the results of a turn are worth to a strategy.
-
-    It is asked about a slice of the games at a time, so that the tables after their results stay in the
-    processor's cache.
-    """
-    claim, fail = np.empty((len(turn), len(turn.tiles))), np.empty(len(turn))
-    bratworm = np.zeros(len(turn))
-    for first in range(0, len(turn), GAMES_AT_A_TIME):
-        games = slice(first, first + GAMES_AT_A_TIME)
-        part = turn._only(games)
-        after = part.results()
-        values = checked_values(strategy, after)
-        _best_by_tile(after.game, after._results.tile, values, claim[games], fail[games])
-        if turn.rules.bratworms:
-            earned = checked_values(strategy, part.after_fail(bratworm=True))
-            bratworm[games] = earned - fail[games]
-    return Values(claim, fail, bratworm)
+    """What the results of a turn are worth to a strategy."""
+    asked = turn._asked_for("value")
+    after = asked.results()
+    values = checked_values(strategy, after)
+    blocks, tiles = 1 + (turn.rules.bratworms > 0), len(turn.tiles)
+    found = Values(
+        np.empty((len(turn), blocks, tiles)),
+        np.empty((len(turn), blocks)),
+        np.zeros((len(turn), blocks, tiles), np.bool_),
+    )
+    # Late in a turn the table has the bratworm already; then there is no other to be earned.
+    now = turn._hands["earned"][turn._rows] > 0
+    _sort_values(after._results, values, now, found)
+    return found
 
 
 @kernel
-def _best_by_tile(
-    game: NDArray[np.int64],
-    tile: NDArray[np.int8],
-    value: FloatArray,
-    claim: FloatArray,
-    fail: FloatArray,
+def _sort_values(
+    results: TurnResults, value: FloatArray, earned_now: NDArray[np.bool_], found: Values
 ) -> None:
-    """Write the value of the best result by game and tile to `claim`, and that of fails to `fail`."""
+    """Write the value of the best result by game, block and tile."""
+    claim, fail, keeps_new = found
+    blocks = fail.shape[1]
     claim[:] = -np.inf
-    for k in range(len(game)):
-        if tile[k] == FAIL:
-            fail[game[k]] = value[k]
-        else:
-            claim[game[k], tile[k]] = max(claim[game[k], tile[k]], value[k])
+    started = -1
+    for k in range(len(value)):
+        game, tile = results.game[k], results.tile[k]
+        first, last = 0, blocks
+        if results.earned[k]:
+            if earned_now[game]:
+                continue
+            first = 1
+            if started < game:
+                claim[game, 1] = -np.inf
+                started = game
+        # Where no bratworm can be earned, both blocks are the same.
+        for block in range(first, last):
+            if tile == FAIL:
+                fail[game, block] = value[k]
+            elif value[k] >= claim[game, block, tile]:
+                claim[game, block, tile] = value[k]
+                keeps_new[game, block, tile] = results.keeps_new[k]
+
+
+def known_values(strategy: Valuation, turn: Turn) -> Values:
+    """The values of a turn's results, for a question of that turn.
+
+    A strategy is asked once per turn; what it said is kept for the questions that follow.
+    """
+    parts: list[tuple[NDArray[np.int32], Values]] = turn._notes.get("values", [])
+    unknown = np.unique(turn._rows)
+    for rows, _ in parts:
+        unknown = np.setdiff1d(unknown, rows)
+    if len(unknown):
+        values = values_of(strategy, turn._in_rows(unknown))
+        parts = [*parts, (unknown, values)]
+        turn._notes["values"] = parts
+    rows = np.concatenate([rows for rows, _ in parts])
+    together = Values._make(
+        np.concatenate(part) for part in zip(*(values for _, values in parts), strict=True)
+    )
+    order = np.argsort(rows)
+    return together.only(order[np.searchsorted(rows[order], turn._rows)])
+
+
+def _now(turn: Turn) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """Of each game, its number and its block: whether 1s have earned a bratworm."""
+    earned = turn._hands["earned"][turn._rows]
+    return np.arange(len(turn)), earned
+
+
+@kernel
+def _best_claims(values: FloatArray) -> NDArray[np.int64]:
+    """(n,): the tile that is worth most, by values (n, T)."""
+    tiles = np.empty(len(values), np.int64)
+    every = (1 << values.shape[1]) - 1
+    for k in range(len(values)):
+        tiles[k] = best_claim(every, values[k])
+    return tiles
+
+
+# ---------------------------------------------------------------------------------------- pay-offs
+
+
+def payoffs_of(turn: Turn, values: Values, plan: Graph) -> NDArray[np.float64]:
+    """(n, C): the pay-offs of a problem in double precision, neither shifted nor scaled."""
+    out = np.empty((len(turn), plan.columns))
+    every, one = np.arange(len(turn)), np.ones(len(turn))
+    shift = np.zeros(len(turn))
+    _write_payoffs(turn._books, turn._table, turn.seat, turn._rows, every, values, shift, one, out)
+    return out
+
+
+class Scale(NamedTuple):
+    """How values are shifted and scaled: (value - shift) * factor, so that none is beyond -1 or 1."""
+
+    shift: FloatArray
+    """(n,): the value of a fail."""
+    factor: FloatArray
+    """(n,): a power of 2, so that scaling loses nothing."""
+
+
+@kernel
+def _scales(values: Values) -> Scale:
+    claim, fail, _ = values
+    shift, factor = np.empty(len(fail)), np.empty(len(fail))
+    for k in range(len(fail)):
+        shift[k], most = fail[k, 0], 0.0
+        for block in range(fail.shape[1]):
+            most = max(most, abs(fail[k, block] - shift[k]))
+            for tile in range(claim.shape[2]):
+                if claim[k, block, tile] > -np.inf:
+                    most = max(most, abs(claim[k, block, tile] - shift[k]))
+        _, exponent = frexp(most)
+        factor[k] = ldexp(1.0, min(max(-exponent, -1000), 1000)) if most > 0 else 1.0
+    return Scale(shift, factor)
+
+
+@kernel
+def _write_payoffs(
+    books: Books,
+    table: Table,
+    seat: int,
+    rows: NDArray[np.int32],
+    games: NDArray[np.int64],
+    values: Values,
+    shift: FloatArray,
+    factor: FloatArray,
+    out: Numbers,
+) -> None:
+    """Write the pay-offs of some games, shifted and scaled."""
+    book: Rulebook = books[0]
+    blocks = values.fail.shape[1]
+    columns = out.shape[1] // blocks
+    points = (columns - WORTH) // 2
+    best = np.empty(points + CAN_POINTS)
+    for i in range(len(games)):
+        k = games[i]
+        game: Game = table[rows[k]]
+        grill, loot = as_int(game.grill), stealable(book, game, seat)
+        canned = game.holds[seat] == CANNED_WORM
+        for block in range(blocks):
+            fail = values.fail[k, block]
+            best_by_total(book, grill, loot, values.claim[k, block], fail, best)
+            nothing = (fail - shift[k]) * factor[k]
+            first = block * columns
+            out[i, first + BUST] = nothing
+            for p in range(points):
+                plain = (best[p + CAN_POINTS] - shift[k]) * factor[k] if canned else nothing
+                out[i, first + WORTH + p] = plain
+                out[i, first + WORTH + points + p] = (best[p] - shift[k]) * factor[k]
 
 
 # ------------------------------------------------------------------------------- solving the turns
 
 
-class Plan(NamedTuple):
-    """Games whose turns are played with the same kinds of dice, and their solutions."""
-
-    games: NDArray[np.int64]
-    """(m,): which of the n games."""
-    graph: Graph
-    solutions: NDArray[np.float64]
-    """(E, S): all entries of the cache."""
-    which: NDArray[np.int64]
-    """(m,): the row of each game's solution."""
-
-
 _caches: dict[Problem, Cache] = {}
+
+
+class _HitRate:
+    """Whether the pay-offs of a bot repeat often enough for the cache to be worth its time."""
+
+    def __init__(self) -> None:
+        self.asked = self.found = self.skipped = 0
+
+    @property
+    def worthwhile(self) -> bool:
+        """Whether to use the cache for the next pay-offs."""
+        return self.asked < WINDOW or self.found >= WORTHWHILE * self.asked
+
+    def count(self, asked: int, found: int) -> None:
+        """Count pay-offs, and how many of them were in the cache."""
+        if self.asked >= WINDOW and self.worthwhile:
+            self.asked = self.found = 0
+        self.asked += asked
+        self.found += found
+
+    def skip(self, asked: int) -> None:
+        """Count pay-offs that were not looked for; after enough of them, look again."""
+        self.skipped += asked
+        if self.skipped > WINDOW * WINDOWS_SKIPPED:
+            self.asked = self.found = self.skipped = 0
+
+
+_hit_rates: dict[tuple[type[Valuation], Problem], _HitRate] = {}
 
 
 def cache_statistics() -> list[dict[str, Any]]:
@@ -239,6 +384,7 @@ def cache_statistics() -> list[dict[str, Any]]:
 def clear_caches() -> None:
     """Empty the caches of this process."""
     _caches.clear()
+    _hit_rates.clear()
 
 
 def _cache_for(problem: Problem) -> Cache:
@@ -253,115 +399,95 @@ def problem_of(rules: RuleSet, golden: bool, weasel: bool) -> Problem:
     if weasel:
         uses = "any roll" if rules.weasel_rescues_bust else "not on a bust"
     faces = rules.golden_die_faces if golden else ()
-    return Problem(rules.dice, faces, uses, rules.bratworm_ones)
+    return Problem(rules.dice, faces, uses, rules.bratworm_ones if rules.bratworms else 0)
+
+
+class Plan(NamedTuple):
+    """Games whose turns are played with the same kinds of dice, and their solutions."""
+
+    games: NDArray[np.int64]
+    """(m,): which of the n games."""
+    graph: Graph
+    solutions: NDArray[np.float32]
+    """(E, S): solutions, shifted and scaled."""
+    which: NDArray[np.int64]
+    """(m,): the row of each game's solution."""
+
+    def start_values(self) -> NDArray[np.float32]:
+        """(m,): what the turn is worth before the first roll, shifted and scaled."""
+        found: NDArray[np.float32] = self.solutions[self.which, self.graph.start]
+        return found
+
+
+def _solve_all(
+    strategy: Valuation,
+    turn: Turn,
+    values: Values,
+    games: NDArray[np.int64],
+    golden: bool = False,
+    weasel: bool = False,
+    *,
+    store: bool,
+    scale: Scale | None = None,
+) -> Plan:
+    """The solutions of games that are played with the same kinds of dice.
+
+    With `store`, they are found in the cache or, if that does not pay for this bot, in a buffer: valid
+    until the next call.
+    """
+    problem = problem_of(turn.rules, golden, weasel)
+    shift, factor = _scales(values) if scale is None else scale
+    payoffs = np.empty((len(games), problem.columns), np.float32)
+    _write_payoffs(
+        turn._books, turn._table, turn.seat, turn._rows, games, values, shift, factor, payoffs
+    )
+    if not store:
+        plan = graph(problem)
+        return Plan(games, plan, solve(plan, payoffs), np.arange(len(games)))
+    cache = _cache_for(problem)
+    rate = _hit_rates.setdefault((type(strategy), problem), _HitRate())
+    if rate.worthwhile:
+        before = cache.hits
+        solutions, which = cache.find(payoffs)
+        rate.count(len(games), cache.hits - before)
+    else:
+        solutions, which = cache.solve_anew(payoffs)
+        rate.skip(len(games))
+    return Plan(games, cache.graph, solutions, which)
+
+
+def _prefers_golden(golden: NDArray[np.float32], plain: NDArray[np.float32]) -> BoolArray:
+    """(n,): whether to use the golden die, by the values of the turn with and without it."""
+    return golden >= plain - np.float32(SINGLE_TOLERANCE)
+
+
+# ------------------------------------------------------------------------------ question by question
 
 
 def _plans(strategy: Valuation, turn: Turn) -> list[Plan]:
-    """The solutions for a question about dice.
-
-    They are found once per turn, when the first face is picked, and kept by row of the table for the
-    questions that follow. (A reroll may be asked before that; its solutions are found separately.)
-    """
-    fresh = turn.question == "pick" and not turn._hands["aside"][turn._rows[0]]
-    if fresh or "kind" not in turn._notes:
-        plans = _solve(strategy, turn)
-        if fresh:
-            _keep(turn, plans)
-        return plans
-    kinds = turn._notes["kind"][turn._rows]
+    """The solutions for a question about dice; they are kept for the questions that follow."""
+    kept: list[tuple[NDArray[np.int32], Plan]] = turn._notes.get("plans", [])
+    unknown = np.unique(turn._rows)
+    for rows, _ in kept:
+        unknown = np.setdiff1d(unknown, rows)
+    if len(unknown):
+        part = turn._in_rows(unknown)
+        values = known_values(strategy, part)
+        golden = part._hands["golden"][unknown] > 0
+        weasel = part.holds[:, 0] == WEASEL
+        for kind in ((False, False), (True, False), (False, True)):
+            games = np.flatnonzero((golden == kind[0]) & (weasel == kind[1]))
+            if len(games):
+                plan = _solve_all(strategy, part, values, games, *kind, store=False)
+                kept = [*kept, (unknown[games], plan)]
+        turn._notes["plans"] = kept
     plans = []
-    for kind, (graph, solutions) in enumerate(turn._notes["caches"]):
-        games = np.flatnonzero(kinds == kind)
+    for rows, plan in kept:
+        place = np.minimum(np.searchsorted(rows, turn._rows), len(rows) - 1)
+        games = np.flatnonzero(rows[place] == turn._rows)
         if len(games):
-            which = turn._notes["which"][turn._rows[games]]
-            plans.append(Plan(games, graph, solutions, which))
+            plans.append(plan._replace(games=games, which=plan.which[place[games]]))
     return plans
-
-
-def _keep(turn: Turn, plans: list[Plan]) -> None:
-    """Keep the plans of a turn for its later questions."""
-    kind = np.zeros(len(turn._table), np.int8)
-    which = np.zeros(len(turn._table), np.int64)
-    for number, plan in enumerate(plans):
-        rows = turn._rows[plan.games]
-        kind[rows], which[rows] = number, plan.which
-    caches = [(plan.graph, plan.solutions) for plan in plans]
-    turn._notes.update(kind=kind, which=which, caches=caches)
-
-
-def _solve(strategy: Valuation, turn: Turn) -> list[Plan]:
-    """The solutions of all games, one plan per kind of turn."""
-    values = values_of(strategy, turn)
-    golden = turn._hands["golden"][turn._rows] > 0
-    weasel = turn.holds[:, 0] == WEASEL
-    plans = []
-    for with_golden, with_weasel in ((False, False), (True, False), (False, True)):
-        games = np.flatnonzero((golden == with_golden) & (weasel == with_weasel))
-        if len(games):
-            cache = _cache_for(problem_of(turn.rules, with_golden, with_weasel))
-            solutions, which = cache.find(payoffs(turn, values, games, cache.graph.points))
-            plans.append(Plan(games, cache.graph, solutions, which))
-    return plans
-
-
-def _before_rolling(turn: Turn, values: Values, golden: bool) -> FloatArray:
-    """(n,): what the turn is worth before the first roll, with or without the golden die."""
-    cache = _cache_for(problem_of(turn.rules, golden, weasel=False))
-    every = np.arange(len(turn))
-    solutions, which = cache.find(payoffs(turn, values, every, cache.graph.points))
-    found: FloatArray = solutions[which, cache.graph.start]
-    return found
-
-
-def payoffs(
-    turn: Turn, values: Values, games: NDArray[np.int64], points: int
-) -> NDArray[np.float64]:
-    """(m, WORTH + 2 points): the pay-offs of some games for the solver."""
-    rows = turn._rows[games]
-    return _payoffs(
-        turn._books,
-        turn._table,
-        turn.seat,
-        rows,
-        turn._hands["can"][rows] > 0,
-        points,
-        *(np.ascontiguousarray(value[games]) for value in values),
-    )
-
-
-@kernel
-def _payoffs(
-    books: Books,
-    table: Table,
-    seat: int,
-    rows: NDArray[np.int32],
-    canned: NDArray[np.bool_],
-    points: int,
-    claim: FloatArray,
-    fail: FloatArray,
-    bratworm: FloatArray,
-) -> NDArray[np.float64]:
-    book: Rulebook = books[0]
-    out = np.empty((len(rows), WORTH + 2 * points))
-    best = np.empty(points + CAN_POINTS)
-    for k in range(len(rows)):
-        game: Game = table[rows[k]]
-        loot = stealable(book, game, seat)
-        for total in range(points + CAN_POINTS):
-            tiles = claims(book, as_int(game.grill), loot, total)
-            best[total] = -np.inf if tiles else fail[k]
-            tile = 0
-            while tiles:
-                if tiles & 1:
-                    best[total] = max(best[total], claim[k, tile])
-                tiles >>= 1
-                tile += 1
-        out[k, BUST] = fail[k]
-        out[k, DOUBLE_ONE] = bratworm[k]
-        for p in range(points):
-            out[k, WORTH + p] = best[p + CAN_POINTS] if canned[k] else fail[k]
-            out[k, WORTH + points + p] = best[p]
-    return out
 
 
 def _rolled(turn: Turn, games: NDArray[np.int64]) -> Rolled:
@@ -374,9 +500,85 @@ def _standing(turn: Turn, games: NDArray[np.int64]) -> Standing:
     return Standing(*(turn._hands[name][rows] for name in Standing._fields))
 
 
+# ------------------------------------------------------------------------------------- whole turns
+
+
+class TurnPlan(NamedTuple):
+    """How a strategy plays its turn in n games."""
+
+    values: Values
+    golden: BoolArray
+    """(n,): whether it uses the golden die, where it holds it."""
+    plans: list[Plan]
+    """Solutions by kinds of dice, for every game in one of them; valid until the next turn is planned."""
+    scale: Scale
+    """How the values in the solutions are shifted and scaled."""
+
+    def worth(self) -> FloatArray:
+        """(n,): what the turn is worth to the strategy before the first roll, on its own scale."""
+        found = np.empty(len(self.golden))
+        for plan in self.plans:
+            found[plan.games] = plan.start_values()
+        worth: FloatArray = found / self.scale.factor + self.scale.shift
+        return worth
+
+
+def plans_whole_turns(strategy: Strategy) -> bool:
+    """Whether a strategy leaves all choices to its valuation, so that its turns can be played as a whole."""
+    kind = type(strategy)
+    return isinstance(strategy, Valuation) and all(
+        getattr(kind, method) in (vars(Valuation).get(method), vars(Strategy)[method])
+        for method in METHODS
+    )
+
+
+def plan_turn(strategy: Valuation, turn: Turn) -> TurnPlan:
+    """Plan a turn that has begun, in AT_ONCE games at most; no dice have been rolled."""
+    values = values_of(strategy, turn)
+    scale, held = _scales(values), turn._table["holds"][turn._rows, turn.seat]
+    golden, plans = np.zeros(len(turn), np.bool_), []
+    holders = np.flatnonzero(held == GOLDEN_DIE)
+    if len(holders):
+        plain, with_golden = (
+            _solve_all(strategy, turn, values, holders, using, store=True, scale=scale)
+            for using in (False, True)
+        )
+        uses = _prefers_golden(with_golden.start_values(), plain.start_values())
+        golden[holders] = uses
+        plans.append(with_golden._replace(games=holders[uses], which=with_golden.which[uses]))
+    for weasel in (False, True):
+        games = np.flatnonzero(((held == WEASEL) == weasel) & ~golden)
+        if len(games):
+            plans.append(
+                _solve_all(strategy, turn, values, games, False, weasel, store=True, scale=scale)
+            )
+    return TurnPlan(values, golden, plans, scale)
+
+
+# -------------------------------------------------------------------------------------- explanations
+
+
+def _start_value(strategy: Valuation, turn: Turn, golden: bool) -> float:
+    """What the turn of a single game is worth before the first roll, with or without the golden die."""
+    plan = graph(problem_of(turn.rules, golden, weasel=False))
+    payoffs = payoffs_of(turn, known_values(strategy, turn), plan)
+    return float(solve(plan, payoffs)[0, plan.start])
+
+
+def _explain_specialists(strategy: Valuation, turn: Turn) -> list[tuple[str, float]]:
+    """What a claim is worth with the new specialist kept, and with the old one."""
+    assert turn._claimed is not None
+    after = turn._asked_for("value").results()
+    value = checked_values(strategy, after)
+    chosen = (after._results.tile == turn._claimed[0]) & ~after.earned & (after.game == 0)
+    (old,), (new,) = value[chosen & ~after.keeps_new], value[chosen & after.keeps_new]
+    return [("keep the new one", float(new)), ("the old", float(old))]
+
+
 def _explain_dice(strategy: Valuation, turn: Turn) -> list[tuple[str, float]]:
+    """The options with the dice in a single game, in double precision and on the strategy's own scale."""
     plan = _plans(strategy, turn)[0]
-    solution = plan.solutions[plan.which[0]]
+    solution = solve(plan.graph, payoffs_of(turn, known_values(strategy, turn), plan.graph))[0]
     weasel = int(turn._hands["weasel"][turn._rows[0]]) * (len(plan.graph.base) - 1)
     if turn.question == "stop":
         stop, roll_on = slots_at(plan.graph, _standing(turn, plan.games), 0, weasel)
@@ -385,10 +587,7 @@ def _explain_dice(strategy: Valuation, turn: Turn) -> list[tuple[str, float]]:
     options = []
     for face in range(1, FACES + 1):
         if turn.legal[0, face]:
-            stop, roll_on, bonus = slots_after(plan.graph, at, 0, weasel, face)
-            value = max(solution[stop], solution[roll_on]) + (
-                solution[DOUBLE_ONE] if bonus else 0.0
-            )
+            stop, roll_on = slots_after(plan.graph, at, 0, weasel, face)
             name = "worms" if face == WORM else f"{face}s"
-            options.append((name, float(value)))
+            options.append((name, float(max(solution[stop], solution[roll_on]))))
     return options

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -36,21 +36,20 @@ from pickosim.games.trace import FAIL_REASONS, face_name
 from pickosim.rule_files import load_rules
 from pickosim.rules import SPECIALISTS, RuleSet, Specialist
 from pickosim.solver.graph import (
-    BUST,
-    DOUBLE_ONE,
     WORTH,
     Graph,
     Int,
     Problem,
     Rolled,
     Standing,
+    bust_of,
     graph,
     slots_after,
     slots_at,
 )
 from pickosim.solver.law import Situations, law, situations
 from pickosim.solver.solve import TOLERANCE, Optimal, payoff_rows, solve
-from pickosim.solver.valuation import Valuation, Values, payoffs, problem_of
+from pickosim.solver.valuation import Valuation, Values, payoffs_of, problem_of
 from pickosim.turn_odds.question import (
     Advice,
     Answer,
@@ -102,7 +101,7 @@ def odds(
     **Dice** (`aside`, `roll`): one row per option, with its `value`, the chance that the turn then ends
     in a `claim`, and whether it is the `best`. `option` is `set-aside`, `stop`, `roll-on`, `roll-again`
     (with the weasel) or `fail`; `then` says what is best after setting aside, `tile` what a stop claims.
-    Values are those of the rest of the turn: they do not include a bratworm already earned.
+    Values are those of the whole turn, with a bratworm that is already earned.
 
     `grill`: tiles, e.g. `"21-24,30"` or a list; by default all that are on no stack. `own` and `rivals`:
     top tiles, e.g. `24` and `"27,-"` or `[27, None]`; by default you have none, and neither has your one
@@ -189,6 +188,7 @@ def best_chances(rules: RuleSet, holds: Specialist | None = None) -> list[Chance
     problems = [problem_of(rules, golden=False, weasel=holds == "weasel")]
     if holds == "golden-die":
         problems.append(problem_of(rules, golden=True, weasel=False))
+    problems = [replace(problem, ones=0) for problem in problems]  # nothing but the total counts
     highest = problems[-1].points - 1 + can
     totals = np.arange(min(LOWEST_TOTAL, *rules.tiles), highest + 1)
     best = np.max([_reach(problem, totals, can) for problem in problems], axis=0)
@@ -202,8 +202,7 @@ def _reach(problem: Problem, totals: NDArray[np.int64], can: int) -> NDArray[np.
     made = np.stack([points + can if can else np.full_like(points, -1), points])
     wanted = totals[:, None, None]
     hit = np.concatenate([made >= wanted, made == wanted]).astype(np.float64)
-    nothing = np.zeros(len(hit))
-    solutions = solve(plan, payoff_rows(hit[:, 0], hit[:, 1], nothing, nothing))
+    solutions = solve(plan, payoff_rows(np.zeros(len(hit)), hit[:, 0], hit[:, 1]))
     return solutions[:, plan.start].reshape(2, len(totals))
 
 
@@ -268,22 +267,22 @@ class _Ends(NamedTuple):
     """(T,): tiles that any of the ends may claim."""
 
 
-def _ends(position: _Position, points: int) -> _Ends:
+def _ends(position: _Position, plan: Graph, values: Values) -> _Ends:
     """What every end of a turn leads to, by the engine and the bot: one game per end."""
-    match, columns = position.match, WORTH + 2 * points
-    hands = np.repeat(position.hands, columns)
-    hands["new"][WORTH:] = ALL_FACES  # no bust, but a stop
-    hands["points"][WORTH:] = np.tile(np.arange(points), 2)
-    hands["aside"][WORTH + points :] = WORM_BIT
-    ends = _Position(match, np.repeat(position.table, columns), hands)
-    turn = ends.turn("claim")
-    outcome = np.array([-1 - fail_reason(hands[column]) for column in range(columns)], np.int64)
-    claims = turn.claims.sum(axis=1)
-    outcome[claims > 0] = turn.claims.argmax(axis=1)[claims > 0]
-    several = np.flatnonzero(claims > 1).astype(np.int32)
-    if len(several):
-        chosen = ask(match, ends.turn("claim", several), "claim")
-        outcome[several] = np.searchsorted(turn.tiles, chosen)
+    blocks, points = values.fail.shape[1], plan.points
+    hands = np.repeat(position.hands, plan.columns)
+    by_block = hands.reshape(blocks, -1)
+    by_block["new"][:, WORTH:] = ALL_FACES  # no bust, but a stop
+    by_block["points"][:, WORTH:] = np.tile(np.arange(points), 2)
+    by_block["aside"][:, WORTH + points :] = WORM_BIT
+    table = np.repeat(position.table, plan.columns)
+    turn = _Position(position.match, table, hands).turn("claim")
+    outcome = np.array([-1 - fail_reason(hands[end]) for end in range(len(hands))], np.int64)
+    worth = np.repeat(values.claim[0], plan.columns // blocks, axis=0)
+    # Of equally good tiles the highest, as bots claim.
+    best = len(turn.tiles) - 1 - np.where(turn.claims, worth, -np.inf)[:, ::-1].argmax(axis=1)
+    claims = turn.claims.any(axis=1)
+    outcome[claims] = best[claims]
     return _Ends(outcome, turn.total, np.asarray(turn.claims.any(axis=0)))
 
 
@@ -318,9 +317,8 @@ def _solve(position: _Position) -> _Play:
     golden, weasel = bool(turn.golden_left[0]), bool(turn.holds[0, 0] == WEASEL)
     problem = problem_of(turn.rules, golden, weasel)
     plan = graph(problem)
-    payoff = payoffs(turn, values, np.zeros(1, np.int64), plan.points)
-    ends = _ends(position, plan.points)
-    return _Play(position, problem, plan, values, solve(plan, payoff)[0], ends)
+    solution = solve(plan, payoffs_of(turn, values, plan))[0]
+    return _Play(position, problem, plan, values, solution, _ends(position, plan, values))
 
 
 # ------------------------------------------------------------------------- the results of a turn
@@ -339,27 +337,33 @@ def _outlook(match: Match, situation: Situation) -> Outlook:
 def _results(play: _Play) -> list[Result]:
     """Takes and steals by ascending tile, fails by reason, then the bratworm."""
     turn, values, played = play.position.turn("pick"), play.values, law(play.problem, play.best)
-    by_column = np.zeros(WORTH + 2 * play.graph.points)
-    by_column[BUST] = played.bust.sum()
-    by_column[WORTH:] = played.stopped.sum(axis=0).ravel()
+    blocks = len(played.bust)
+    by_column = np.column_stack([played.bust, played.stopped.reshape(blocks, -1)])
+    outcomes = play.ends.outcome.reshape(blocks, -1)
 
     def chance(outcome: int) -> float:
-        return float(by_column[play.ends.outcome == outcome].sum())
+        return float(by_column[outcomes == outcome].sum())
 
     results = []
     for k in np.flatnonzero(play.ends.claimable).tolist():
-        tile, value = int(turn.tiles[k]), float(values.claim[0, k])
+        tile, value = int(turn.tiles[k]), float(values.claim[0, 0, k])
         if turn.grill[0, k]:
             results.append(Result("take", tile, None, None, chance(k), value))
         else:
             rival = turn.tops[0].tolist().index(tile)
             results.append(Result("steal", tile, rival, None, chance(k), value))
-    fail = float(values.fail[0])
+    fail = float(values.fail[0, 0])
     for number, reason in enumerate(FAIL_REASONS):
         results.append(Result("fail", None, None, reason, chance(-1 - number), fail))
     if turn.rules.bratworms:
-        value = float(values.bratworm[0])
-        results.append(Result("bratworm", None, None, None, played.double_one, value))
+        # What it adds depends on the result it comes with: the mean over these.
+        without, with_it = (np.append(values.claim[0, k], values.fail[0, k]) for k in (0, 1))
+        possible = by_column[1] > 0
+        place = np.where(outcomes[1] < 0, len(without) - 1, outcomes[1])[possible]
+        added = with_it[place] - without[place]
+        earned = float(by_column[1].sum())
+        value = float(by_column[1][possible] @ added) / earned if earned else 0.0
+        results.append(Result("bratworm", None, None, None, earned, value))
     return results
 
 
@@ -387,6 +391,8 @@ def _with_dice(position: _Position, dice: Dice) -> _Position:
     hand["white"] -= len(dice.aside)
     hand["golden"] -= dice.golden_aside > 0
     hand["weasel"] &= not dice.weasel_used
+    rules = position.match.rules
+    hand["earned"] = rules.bratworms > 0 and dice.all_aside.count(1) >= rules.bratworm_ones
     counts = rolls(position.match.rules.dice + 1)["counts"]
     wanted = [shown[face] for face in range(FACES + 1)]
     hand["roll"] = np.flatnonzero((counts == wanted).all(axis=1))[0]
@@ -409,9 +415,7 @@ def _roll_options(play: _Play, now: _Position, claim: NDArray[np.float64]) -> li
         for new in np.flatnonzero(turn.legal[0]).tolist()
     ]
     if not options:
-        options.append(
-            _other_option(turn, "fail", None, float(play.values.fail[0]), 0.0, not again)
-        )
+        options.append(_other_option(turn, "fail", None, float(_fail(play, at)), 0.0, not again))
     if turn.weasel_left[0] and (face or play.graph.rescue):
         standing = Standing(*(now.hands[name] for name in Standing._fields))
         _, slot = slots_at(play.graph, standing, 0, 0)
@@ -420,12 +424,18 @@ def _roll_options(play: _Play, now: _Position, claim: NDArray[np.float64]) -> li
     return options
 
 
+def _fail(play: _Play, at: Rolled) -> np.float64:
+    """What a roll without a new face is worth."""
+    worth: np.float64 = play.values.fail[0, at.earned[0]]
+    return worth
+
+
 def _set_aside(
     play: _Play, turn: Turn, at: Rolled, face: int, claim: NDArray[np.float64], best: bool
 ) -> Option:
     """The option to set a face aside, and what is best after it."""
     solution, dice = play.solution, int(turn.counts[0, face])
-    stop, roll_on, bonus = slots_after(play.graph, at, 0, int(turn.weasel_left[0]), face)
+    stop, roll_on = slots_after(play.graph, at, 0, int(turn.weasel_left[0]), face)
     stops = solution[roll_on] <= solution[stop] + TOLERANCE
     slot = stop if stops else roll_on
     return Option(
@@ -436,7 +446,7 @@ def _set_aside(
         dice_left=int(turn.dice_left[0]) - dice,
         then="stop" if stops else "roll-on",
         tile=play.tile(stop) if stops else None,
-        value=float(solution[slot] + (solution[DOUBLE_ONE] if bonus else 0.0)),
+        value=float(solution[slot]),
         claim=float(claim[slot]),
         best=best,
     )
@@ -506,9 +516,11 @@ def _expected(
                     roll_on[slot] += at.chance[k] * roll_on[again]
                 elif at.new[k]:
                     chosen = np.int64(face[weasel, k])
-                    _, after, _ = slots_after(graph, at.rolled, k, weasel, chosen)
+                    _, after = slots_after(graph, at.rolled, k, weasel, chosen)
                     roll_on[slot] += at.chance[k] * there[after]
                 else:
-                    roll_on[slot] += at.chance[k] * ends[BUST]
+                    roll_on[slot] += (
+                        at.chance[k] * ends[bust_of(graph, np.int64(at.rolled.earned[k]))]
+                    )
             there[slot] = ends[stopped] if stop[weasel, i] else roll_on[slot]
     return roll_on
