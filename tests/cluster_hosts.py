@@ -50,10 +50,22 @@ class Mine(Strategy):
         return patient(turn) & (turn.total >= self.target)
 """
 
-TOURNAMENT = [
-    *("tournament", "bots/mine.py", "threshold", "eager"),
-    *("--games", "10k", "--chunk", "100", "--seed", "5", "--save-games", "--csv"),
-]
+PLAY = """
+import sys
+import pickosim
+
+scheduler = sys.argv[2] if len(sys.argv) > 2 else None
+progress = pickosim.Progress(say=lambda sentence: print(sentence, file=sys.stderr))
+try:
+    results = pickosim.tournament(
+        ["bots/mine.py", "threshold", "eager"], games=10_000, chunk=100, seed=5, save_games=True,
+        workers=1, out=sys.argv[1], scheduler=scheduler, progress=progress,
+    )
+except pickosim.PickosimError as error:
+    sys.exit(str(error))
+print(results.standings.write_csv())
+"""
+"""A tournament in a folder, in many chunks; alone, or on the cluster of a scheduler."""
 
 
 # --------------------------------------------------------------------------------------------------- hosts
@@ -158,9 +170,9 @@ def packages(folder: Path, host: str) -> Path:
 # ---------------------------------------------------------------------------------------------------- runs
 
 
-def start(folder: Path, out: str, *options: str) -> subprocess.Popen[str]:
+def start(folder: Path, out: str, *scheduler: str) -> subprocess.Popen[str]:
     """Start the tournament."""
-    return on("desk", folder, "pickosim", *TOURNAMENT, "--out", out, *options)
+    return on("desk", folder, "python", "-c", PLAY, out, *scheduler)
 
 
 def finish(process: subprocess.Popen[str], code: int = 0) -> tuple[str, str]:
@@ -205,7 +217,7 @@ def main() -> None:
         install(folder, build(folder))
         stack.enter_context(network())
         say(f"Hosts: {', '.join(HOSTS)}, each with an environment of its own.")
-        table, _ = finish(start(folder, "alone", "--workers", "1"))
+        table, _ = finish(start(folder, "alone"))
         alone = files(folder, "alone")
         games = sum(name.startswith("games/") for name in alone)
         say(f"Alone: {len(alone)} files, {games} of them with games.")
@@ -215,9 +227,8 @@ def main() -> None:
             "scheduler", folder, "python", "-m", "distributed.cli.dask_scheduler", *options
         )
         stack.callback(lambda: (scheduler.kill(), scheduler.wait()))
-        cluster = ["--scheduler", SCHEDULER]
 
-        process = start(folder, "killed", *cluster)
+        process = start(folder, "killed", SCHEDULER)
         with worker("alpha", folder) as alpha:
             wait_for("alpha", folder, "killed", 5)
             with worker("beta", folder):
@@ -235,14 +246,16 @@ def main() -> None:
         dice = packages(folder, "beta") / "pickosim" / "engine" / "dice.py"
         dice.write_text(f"{dice.read_text(encoding='utf-8')}\nOTHER = 1\n", encoding="utf-8")
         with worker("beta", folder):
-            _, err = finish(start(folder, "refused", *cluster), code=2)
+            _, err = finish(start(folder, "refused", SCHEDULER), code=1)
             assert f"No worker of the cluster at {SCHEDULER} may play. The worker beta (" in err, (
                 err
             )
             assert "engine/dice.py of it differs" in err, err
             say(err.strip())
             with worker("alpha", folder):
-                resume = on("desk", folder, "pickosim", "resume", "refused", *cluster)
+                resume = on(
+                    "desk", folder, "pickosim", "resume", "refused", "--scheduler", SCHEDULER
+                )
                 _, err = finish(resume)
         assert "The worker beta (tcp://10.77.0.4:" in err, err
         assert files(folder, "refused") == alone
