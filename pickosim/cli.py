@@ -407,9 +407,9 @@ def extend(
     as_json: Json = False,
     as_csv: Csv = False,
 ) -> None:
-    """Add bots or games to a finished tournament; only what is missing is played.
+    """Add bots or games to a finished tournament.
 
-    The tables are identical to those of one tournament with all bots and games. The old run is left
+    Only what is missing is played. The tables are identical to those of one tournament with all bots and games. The old run is left
     as it is.
     """
     form = _form(as_json, as_csv)

@@ -48,7 +48,7 @@ def test_a_new_bot_plays_a_tournament(kind, capsys):
     other = "my_bot.py:rival=1" if "--valuation" in kind else "my_bot.py:dice=4"
     bots = ["my_bot.py", other, "eager", "random"]
     assert run(["tournament", *bots, "--games", "200", "--workers", "1"]) == 0
-    standings = capsys.readouterr().out.split("\n\n")[0]
+    standings = capsys.readouterr().out.split("\n\n")[1]
     assert all(f"\n{bot} " in standings for bot in bots)
     assert standings.splitlines()[-1].startswith("random")
 

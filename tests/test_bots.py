@@ -25,6 +25,7 @@ from pickosim.games.batch import play_games
 from pickosim.games.match import Match, make_match
 from pickosim.games.trace import trace_game
 from pickosim.rule_files import PRESETS
+from pickosim.solver.valuation import Valuation
 
 PLAIN = """
     def pick(self, turn): return turn.best(turn.counts * POINTS)
@@ -338,7 +339,7 @@ def test_the_replay_command_shows_the_same_game(rules, capsys):
 
 # ----------------------------------------------------------------------------- every built-in bot
 
-HARD = {name for name in built_in_bots() if hasattr(load_bot(name), "worth")}
+HARD = {name for name in built_in_bots() if isinstance(load_bot(name), Valuation)}
 """Bots that solve their turns exactly, which is slow."""
 
 

@@ -71,7 +71,11 @@ def test_a_mistake_in_a_file_gets_line_key_and_remedy(tmp_path, capsys, line):
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('"tournament"', '"tourney"', "line 2: study is one of tournament, compare, balance, not"),
+        (
+            '"tournament"',
+            '"tourney"',
+            "line 2: study is one of tournament, rank, compare, balance, not",
+        ),
         ("question =", "#", 'line 1: The question is missing; e.g. question = "Which'),
         ('report = ["standings"]', 'report = ["standing"]', "line 6: A tournament has no table"),
         ("seed = 3", 'seed = "3"', "line 5: seed cannot be '3'; e.g. seed = 1"),

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from blocks import first_game
 
 import pickosim
 from pickosim.bots.digest import source_digest
@@ -255,7 +256,8 @@ def test_a_bot_that_does_not_answer_is_interrupted(lines):
     write("mine.py", BOT, *lines)
     said = error_of("mine.py", answer_seconds=0.5)
     assert "mine.py: stop() has not answered within 0.5 seconds (mine.py, line " in said
-    assert "(game 0, turn 1, seat 0). To see that game: pickosim watch mine.py" in said
+    game = first_game(["mine.py", "eager"])
+    assert f"(game {game}, turn 1, seat 0). To see that game: pickosim watch mine.py" in said
 
 
 def test_the_game_in_which_a_bot_does_not_answer_is_named():
@@ -348,7 +350,7 @@ def test_an_audit_changes_nothing():
     write("worms.py", VALUATION, "return worms")
     results = pickosim.tournament(["sound.py", "worms.py"], "extrawurm", games=300, workers=1)
     played = [
-        pickosim.play(bots, "extrawurm", 150)
+        pickosim.play(bots, "extrawurm", 150, first=first_game(["sound.py", "worms.py"]))
         for bots in (["sound.py", "worms.py"], ["worms.py", "sound.py"])
     ]
     for bot in ("sound.py", "worms.py"):
