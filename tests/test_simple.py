@@ -17,7 +17,7 @@ from pickosim.bots.strategy import own_methods
 from pickosim.bots.view import METHODS
 from pickosim.errors import StrategyError
 from pickosim.games.batch import play_games
-from pickosim.games.check import PRIVATE, REPEATABLE, first_difference
+from pickosim.games.check import MEMORY, PRIVATE, first_difference
 from pickosim.games.match import make_match
 from pickosim.rule_files import PRESETS
 
@@ -196,7 +196,7 @@ def test_the_check_finds_private_attributes_and_memory(executor):  # noqa: F811
     bot = written("return turn._place >= 0 and turn.can_claim")
     assert wrong(findings(bot, executor)) == [PRIVATE]
     bot = written("self.n = getattr(self, 'n', 0) + 1; return turn.can_claim and self.n % 3 > 0")
-    assert REPEATABLE in wrong(findings(bot, executor))
+    assert MEMORY in wrong(findings(bot, executor))
 
 
 def test_explain_gets_one_game(capsys):

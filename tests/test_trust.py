@@ -20,6 +20,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from blocks import first_game
 from polars.testing import assert_frame_equal
 
 import pickosim
@@ -81,7 +82,8 @@ def flip_bits(sound: Path, base: Path, tries: int, seed: int) -> None:
     """
     chance = Random(seed)
     before, shown = files_of(sound), results_of(sound)
-    match = game_of_run(sound, 7)
+    game = first_game(["eager", "random"]) + 7
+    match = game_of_run(sound, game)
     names = [name for name, content in before.items() if content]
     tables = {f"{name}.parquet" for name in RunFolder(sound).manifest()["tables"]}
     assert tables < set(names)
@@ -98,7 +100,7 @@ def flip_bits(sound: Path, base: Path, tries: int, seed: int) -> None:
         except PickosimError:
             assert name in tables | {"manifest.json"}
         with suppress(PickosimError):
-            assert game_of_run(folder, 7) == match, name
+            assert game_of_run(folder, game) == match, name
         resumed = pickosim.resume(folder, workers=1)
         for table, frame in resumed.frames.items():
             assert_frame_equal(frame, pl.read_parquet(sound / f"{table}.parquet"), check_exact=True)
@@ -196,7 +198,7 @@ def test_any_manifest_gives_results_or_a_sentence(kinds, kind, tmp_path, capsys)
         folder = Path(shutil.copytree(kinds[kind], tmp_path / str(seed)))
         reseal(folder, lambda manifest, seed=seed: change_anything(manifest, Random(seed)))
         with suppress(PickosimError):
-            game_of_run(folder, 7)
+            game_of_run(folder, first_game(["eager", "random"]))
         try:
             results = pickosim.load_results(folder)
         except PickosimError as error:
@@ -244,10 +246,11 @@ def test_a_bot_that_has_changed_is_not_even_loaded(tmp_path):
     bot, folder, trace = tmp_path / "bot.py", tmp_path / "run", tmp_path / "was_here"
     bot.write_text(BOT.format(more=""), encoding="utf-8")
     pickosim.tournament([str(bot), "eager"], games=40, out=folder, workers=1)
+    game = first_game([str(bot), "eager"])
     bot.write_text(BOT.format(more=f"Path({str(trace)!r}).touch()"), encoding="utf-8")
     pickosim.report(folder)  # needs no bot
     reseal(folder, lambda manifest: manifest.update(status="stopped"))
-    for use in (pickosim.resume, lambda folder: game_of_run(folder, 0)):
+    for use in (pickosim.resume, lambda folder: game_of_run(folder, game)):
         with pytest.raises(PickosimError, match=r"The source of .*bot\.py has changed"):
             use(folder)
     assert not trace.exists()
