@@ -9,6 +9,14 @@ import pytest
 from scipy.stats import binom, norm
 from scipy.stats import t as student
 
+from pickosim.stats.distributions import (
+    binomial_cdf,
+    binomial_quantile,
+    normal_cdf,
+    normal_quantile,
+    student_cdf,
+    student_quantile,
+)
 from pickosim.stats.moments import (
     Estimate,
     Moments,
@@ -21,7 +29,6 @@ from pickosim.stats.moments import (
     share_superiority,
     stratified_mean,
 )
-from pickosim.stats.quantiles import binomial_quantile
 
 
 def moments(values: np.ndarray, step: float = 1.0) -> Moments:
@@ -153,3 +160,27 @@ def test_even_blocks_with_few_exceptions_are_covered(blocks, uneven):
 def test_binomial_quantiles_are_those_of_scipy_stats(trials, chance):
     for share in (0.005, 0.025, 0.975, 0.995):
         assert binomial_quantile(share, trials, chance) == binom.ppf(share, trials, chance)
+
+
+@pytest.mark.parametrize("df", [1, 1.3, 2, 3.7, 9, 30, 99.5, 999, 1000, 1e4, 1e6, 1e9, inf])
+def test_students_t_is_that_of_scipy_stats(df):
+    for t in (-20, -8, -3, -1.96, -0.5, 0, 0.3, 1, 1.7, 2.6, 5, 20):
+        assert student_cdf(t, df) == pytest.approx(student(df).cdf(t), rel=1e-9, abs=1e-16)
+    for share in (0.5, 0.6, 0.9, 0.975, 0.995, 0.9999):
+        assert student_quantile(share, df) == pytest.approx(student(df).ppf(share), rel=1e-9)
+
+
+def test_the_normal_law_is_that_of_scipy_stats():
+    for x in (-8, -1.96, 0, 0.5, 3):
+        assert normal_cdf(x) == pytest.approx(norm.cdf(x), rel=1e-13)
+    for share in (1e-6, 0.025, 0.5, 0.975):
+        assert normal_quantile(share) == pytest.approx(norm.ppf(share), abs=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("trials", "chance"), [(1, 0.5), (10, 0.3), (97, 0.5), (40_000, 0.25), (5_000_000, 0.5)]
+)
+def test_binomial_chances_are_those_of_scipy_stats(trials, chance):
+    for successes in {0, trials // 4, int(trials * chance), trials // 2, trials}:
+        found = binomial_cdf(successes, trials, chance)
+        assert found == pytest.approx(binom.cdf(successes, trials, chance), rel=1e-7, abs=1e-15)

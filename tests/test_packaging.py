@@ -34,7 +34,7 @@ LAYERS = {
     "solver": "graph law lanes solve cache valuation rolling",
     "games": "match ask batch frames trace observers check",
     "turn_odds": "question answer",
-    "stats": "moments estimates quantiles multiple_testing ratings sprt",
+    "stats": "distributions moments estimates quantiles multiple_testing ratings sprt",
     "runs": "sums progress provenance orders manifest folder results at_worker cluster workers run",
     "studies": "schedule seating measures variants options tournament_options rank_options compare_options balance_options kinds study arms "
     "holders sentences tournament_sums tournament_results tournament ladder rank compare_sums compare_results compare_findings "

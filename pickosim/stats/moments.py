@@ -10,7 +10,8 @@ from math import inf, isfinite, nan, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import ndtr, ndtri, stdtr, stdtrit
+
+from pickosim.stats.distributions import student_cdf, student_quantile
 
 CONFIDENCE = 0.95
 
@@ -64,8 +65,7 @@ class Estimate(NamedTuple):
 
     def quantile(self, confidence: float = CONFIDENCE) -> float:
         """Standard errors to either side of an interval: Student's t, or the normal law."""
-        upper = 0.5 + confidence / 2
-        return float(stdtrit(self.df, upper) if isfinite(self.df) else ndtri(upper))
+        return student_quantile(0.5 + confidence / 2, self.df)
 
     def interval(self, confidence: float = CONFIDENCE) -> tuple[float, float]:
         """Student's interval."""
@@ -83,7 +83,7 @@ class Estimate(NamedTuple):
         return 2 * self._below(-abs(self.z))
 
     def _below(self, z: float) -> float:
-        return float(stdtr(self.df, z) if isfinite(self.df) else ndtr(z))
+        return student_cdf(z, self.df)
 
     @property
     def z(self) -> float:

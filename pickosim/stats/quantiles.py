@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtr
 
+from pickosim.stats.distributions import binomial_quantile
 from pickosim.stats.moments import CONFIDENCE
 
 Ints = NDArray[np.int64]
@@ -27,21 +27,6 @@ def histogram_quantile(counts: NDArray[Any], quantile: float) -> Ints:
     """
     below = np.cumsum(counts, axis=-1)
     return np.asarray((below >= quantile * below[..., -1:]).argmax(axis=-1))
-
-
-def binomial_quantile(share: float, trials: int, chance: float) -> int:
-    """The smallest number of successes that is not exceeded with at least this probability.
-
-    As `scipy.stats.binom.ppf`, which takes a second to import.
-    """
-    low, high = 0, trials
-    while low < high:
-        middle = (low + high) // 2
-        if bdtr(middle, trials, chance) >= share:
-            high = middle
-        else:
-            low = middle + 1
-    return low
 
 
 def quantile_interval(

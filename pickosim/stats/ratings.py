@@ -16,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
 
 from pickosim.stats.moments import CONFIDENCE, HALF_GAME, NO_RATE, Estimate, Rate
 
@@ -383,7 +382,7 @@ def _newton_step(gradient: Floats, weight: Floats) -> Floats:
     """
     curvature = np.diag(weight.sum(axis=1)) - weight
     step = np.zeros_like(gradient)
-    step[:-1] = cho_solve(cho_factor(curvature[:-1, :-1]), gradient[:-1])
+    step[:-1] = np.linalg.solve(curvature[:-1, :-1], gradient[:-1])
     return np.asarray(step - step.mean(axis=0))
 
 

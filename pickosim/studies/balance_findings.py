@@ -8,10 +8,10 @@ from math import sqrt
 from typing import Any
 
 import polars as pl
-from scipy.special import ndtri
 
 from pickosim.columns import Row
 from pickosim.rules import RuleSet
+from pickosim.stats.distributions import normal_quantile
 from pickosim.stats.moments import CONFIDENCE, Estimate
 from pickosim.studies.measures import MEASURES, with_adjusted
 from pickosim.studies.sentences import (
@@ -136,7 +136,7 @@ def _by_level(worth: Sequence[Row]) -> Iterator[str]:
         for a, b in combinations(rows, 2):
             low, high = sorted((a, b), key=lambda row: row["gain"])
             halves = half_width(low, "gain"), half_width(high, "gain")
-            error = sqrt(halves[0] ** 2 + halves[1] ** 2) / ndtri(0.5 + CONFIDENCE / 2)
+            error = sqrt(halves[0] ** 2 + halves[1] ** 2) / normal_quantile(0.5 + CONFIDENCE / 2)
             apart = Estimate(high["gain"] - low["gain"], error)
             pairs.append({"apart": apart.mean, "p_value": apart.p_value, "low": low, "high": high})
     clear = [pair for pair in with_adjusted(pairs) if is_beyond_chance(pair)]

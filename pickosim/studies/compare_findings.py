@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, floor, isfinite, log10
 
 import polars as pl
-from scipy.special import ndtri
 
 from pickosim.columns import Row
+from pickosim.stats.distributions import normal_quantile
 from pickosim.stats.moments import CONFIDENCE, Estimate
 from pickosim.studies.measures import WORDED, Measure, Wording, with_adjusted
 from pickosim.studies.sentences import (
@@ -248,7 +248,7 @@ def _levels(words: _Words, measures: pl.DataFrame) -> str:
 
 def _beyond_even(found: Sequence[Row]) -> str:
     """Where the first seat's share is not even, beyond chance, corrected for all of them."""
-    width = float(ndtri(0.5 + CONFIDENCE / 2))
+    width = normal_quantile(0.5 + CONFIDENCE / 2)
     tested = [
         row | {"p_value": Estimate(row["value"], half_width(row, "value") / width).p_value}
         for row in found
