@@ -9,7 +9,7 @@ DEV_READY := $(VENV)/.ready-dev
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 LOWEST := .venv-lowest
 
-.PHONY: tournament test test-long test-wheel test-cluster test-lowest lint format docs shown coverage ladder bench clean
+.PHONY: tournament test test-long test-wheel test-cluster test-lowest lint format docs shown coverage ladder weights bench clean
 
 tournament: $(READY)
 	$(BIN)/pickosim tournament --games 4000
@@ -63,6 +63,14 @@ coverage: $(DEV_READY)
 # The fixed ratings of the built-in bots, with which `pickosim rank` compares (a few minutes).
 ladder: $(READY)
 	$(BIN)/python -m pickosim.studies.ladder
+
+# The champion's weights, one file per rule set and number of players; `make weights/classic-2` trains one of them.
+weights: $(foreach rules,classic extrawurm,$(foreach players,2 3 4 5,weights/$(rules)-$(players)))
+
+weights/%: $(READY)
+	$(BIN)/pickosim train --rules $(firstword $(subst -, ,$*)) --players $(lastword $(subst -, ,$*)) \
+	    --games 40k --rounds 8 --seed 13 --out runs/weights/$*.npz
+	cp runs/weights/$*.npz strategies/weights/
 
 bench: $(READY)
 	$(BIN)/pickosim bench

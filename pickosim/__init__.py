@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pickosim.errors import PickosimError
     from pickosim.explanations import Explanation, explain_rule, explain_rules
     from pickosim.games.frames import Played
+    from pickosim.games.recording import Recording, record
     from pickosim.rule_files import load_rules, presets
     from pickosim.rules import RULES_VERSION, SPECIALISTS, WORM, RuleSet
     from pickosim.run_api import extend, report, resume
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from pickosim.studies.rank import rank
     from pickosim.studies.stored import list_runs, load_results
     from pickosim.studies.tournament import tournament
+    from pickosim.studies.train import train
     from pickosim.turn_odds.answer import odds
 
 __version__ = "0.2.0"
@@ -62,6 +64,7 @@ _HOMES = {
     "PickosimError": "errors",
     "Played": "games.frames",
     "Progress": "runs.progress",
+    "Recording": "games.recording",
     "Results": "runs.results",
     "RuleSet": "rules",
     "SimpleStrategy": "bots.simple",
@@ -87,11 +90,13 @@ _HOMES = {
     "play": "api",
     "presets": "rule_files",
     "rank": "studies.rank",
+    "record": "games.recording",
     "report": "run_api",
     "resume": "run_api",
     "show_rules": "api",
     "show_strategy": "api",
     "tournament": "studies.tournament",
+    "train": "studies.train",
     "watch": "api",
 }
 
@@ -108,6 +113,7 @@ __all__ = [
     "PickosimError",
     "Played",
     "Progress",
+    "Recording",
     "Results",
     "RuleSet",
     "SimpleStrategy",
@@ -133,11 +139,13 @@ __all__ = [
     "play",
     "presets",
     "rank",
+    "record",
     "report",
     "resume",
     "show_rules",
     "show_strategy",
     "tournament",
+    "train",
     "watch",
 ]
 

@@ -815,6 +815,14 @@ def odds(
             show_default="-",
         ),
     ] = None,
+    scores: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WORMS",
+            help="Worms on tiles: yours, then the rivals', e.g. 7,4.",
+            show_default="those of the top tiles",
+        ),
+    ] = None,
     on: Annotated[
         str | None,
         typer.Option(
@@ -849,7 +857,7 @@ def odds(
     """Compute the exact odds of a turn.
 
     Of the dice alone: the best chance to reach each total. With a situation (--grill, --own,
-    --rivals, --on or --bot): the chance and worth of each result. With dice (--aside, --roll): the
+    --rivals, --scores, --on or --bot): the chance and worth of each result. With dice (--aside, --roll): the
     value of each option, and the chance that the turn then ends in a claim.
 
     --json prints a list of {total, at_least, exactly}; or an object with the situation, the value of
@@ -869,6 +877,7 @@ def odds(
             grill=grill,
             own=own,
             rivals=rivals,
+            scores=scores,
             on=on,
             bot=bot,
             aside=aside,

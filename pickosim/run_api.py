@@ -72,7 +72,9 @@ def _resume(folder: Path, options: RunOptions, progress: Progress) -> Results:
                 return load_results(folder)
             progress.say(f"Damaged or missing files are made again: {_listed(damaged)}.")
         study = _study_in(folder, manifest, "resume")
-        return resume_run(study, run_folder, manifest, crew_of(options, study), progress)
+        results = resume_run(study, run_folder, manifest, crew_of(options, study), progress)
+        study.deliver(results)
+        return results
 
 
 def _study_in(folder: Path, manifest: Manifest, verb: str) -> Any:

@@ -57,12 +57,18 @@ def build(folder: Path) -> Path:
     return wheel
 
 
+def files_in(folder: Path) -> list[Path]:
+    """All files in a folder but compiled ones."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return [path for path in files if "__pycache__" not in path.parts]
+
+
 def check_content(wheel: Path) -> None:
     """All files of the package and all bots are in it, and nothing else."""
     names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
-    files = [path for path in PACKAGE.rglob("*") if path.is_file()]
-    wanted = {str(path.relative_to(ROOT)) for path in files if "__pycache__" not in path.parts}
-    wanted |= {f"pickosim/strategies/{path.name}" for path in (ROOT / "strategies").glob("*.py")}
+    bots = ROOT / "strategies"
+    wanted = {str(path.relative_to(ROOT)) for path in files_in(PACKAGE)}
+    wanted |= {f"pickosim/strategies/{path.relative_to(bots)}" for path in files_in(bots)}
     assert names == wanted, f"in the wheel or in the checkout only: {sorted(names ^ wanted)}"
     for kind in ("presets/*.toml", "bots/templates/*", "reports/page/*"):
         assert list(PACKAGE.glob(kind)), f"pickosim/{kind} is what this test is about"

@@ -8,6 +8,7 @@ import os
 import sys
 import sysconfig
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from functools import cache, lru_cache
 from hashlib import file_digest, sha256
 from pathlib import Path
@@ -43,7 +44,14 @@ def source_files(strategy: Strategy) -> dict[str, Path]:
             files[kind.__qualname__] = path
             files |= imported_files(path, kind.__module__.rpartition(".")[0])
             files |= data_files(kind, path)
-    return files | command_files(getattr(strategy, "words", ()))
+    files |= command_files(getattr(strategy, "words", ()))
+    return files | parameter_files(strategy)
+
+
+def parameter_files(strategy: Strategy) -> dict[str, Path]:
+    """The files that parameters name."""
+    values = {field.name: getattr(strategy, field.name) for field in fields(strategy)}  # type: ignore[arg-type]
+    return {name: value for name, value in values.items() if isinstance(value, Path)}
 
 
 def _classes(strategy: Strategy) -> list[type]:

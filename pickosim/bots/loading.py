@@ -36,6 +36,7 @@ from pickosim.bots.specs import COMMAND, command_of, is_command, is_file, parts_
 from pickosim.bots.strategy import Strategy, bot_name, with_parameters
 from pickosim.errors import AnswerError, BotError, suggest
 from pickosim.files import read_regular
+from pickosim.rules import RuleSet
 
 ENTRY_POINTS = "pickosim.strategies"
 
@@ -51,6 +52,11 @@ def built_in_bots() -> list[str]:
     modules = pkgutil.iter_modules(pickosim.strategies.__path__)
     names = [module.name for module in modules if not module.name.startswith("_")]
     return sorted(name.replace("_", "-") for name in names)
+
+
+def built_in_players(rules: RuleSet, players: int) -> list[str]:
+    """Names of the built-in bots that play by some rules at a table of so many."""
+    return [name for name in built_in_bots() if not load_bot(name).objection(rules, players)]
 
 
 def installed_bots() -> list[str]:

@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 
 from pickosim.bots.table_view import BoolArray, IntArray
 from pickosim.bots.view import METHODS, Turn
+from pickosim.rules import RuleSet
 
 
 @dataclass_transform()
@@ -46,7 +47,8 @@ class Strategy(ABC):
     data_files: ClassVar[Sequence[str]] = ()
     """Files that the bot reads, e.g. ("weights.npz",), by their paths from the folder of its own file.
 
-    They count in the bot's digest: a run whose bot has other data is not resumed.
+    They count in the bot's digest: a run whose bot has other data is not resumed. So do the files that parameters
+    name, if they are annotated as a `Path`.
     """
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -88,6 +90,13 @@ class Strategy(ABC):
         """
         richest: IntArray = np.where(turn.robbable, turn.bratworms, 0).argmax(axis=1)
         return richest
+
+    def objection(self, rules: RuleSet, players: int) -> str:
+        """Why the bot cannot play by these rules at a table of so many, as the rest of a sentence; empty if it can.
+
+        By default it plays everything. A bot with an objection is not seated; where all bots are, it is left out.
+        """
+        return ""
 
     def explain(self, turn: Turn) -> list[tuple[str, float]]:
         """For `pickosim watch --why`: the options of `turn.question` in a single game, with values.

@@ -39,6 +39,7 @@ class Position(Protocol):
     tiles: Annotated[NDArray[np.uint8], MOST_PLAYERS]
     worms: Annotated[NDArray[np.uint16], MOST_PLAYERS]
     highest: Annotated[NDArray[np.uint8], MOST_PLAYERS]  # tile of each stack, or NOTHING
+    second: Annotated[NDArray[np.uint8], MOST_PLAYERS]  # tile under each top, or NOTHING
     over: Bool
     won: Annotated[
         NDArray[np.uint16], MOST_PLAYERS
@@ -90,6 +91,24 @@ def fails_of(books: Books, table: Table, seat: int, rows: NDArray[np.int32]) -> 
     after = np.empty(len(rows), POSITION)
     _settle_fails(books, table, seat, rows, after, new_log())
     return after
+
+
+def positions_of(books: Books, table: Table, rows: NDArray[np.int32]) -> Positions:
+    """(n,): the games as they stand when a turn has ended."""
+    after = np.empty(len(rows), POSITION)
+    _write_all(books, table, rows, after)
+    return after
+
+
+@kernel
+def _write_all(books: Books, table: Table, rows: NDArray[np.int32], after: Positions) -> None:
+    book: Rulebook = books[0]
+    highest = np.empty(book.players, np.int64)
+    for k in range(len(rows)):
+        game: Game = table[rows[k]]
+        for player in range(book.players):
+            highest[player] = highest_tile(game, player)
+        _write(book, game, highest, game, after[k])
 
 
 @inlined
@@ -248,6 +267,8 @@ def _write(
         after.bratworms[player] = game.bratworms[player]
         after.tiles[player] = game.tiles[player]
         after.worms[player] = game.worms[player]
+        top = as_int(game.top[player])
+        after.second[player] = game.under[top] if top != NOTHING else NOTHING
         after.won[player] = 0
         best = highest[player]
         if game.tiles[player] != before.tiles[player]:

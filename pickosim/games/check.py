@@ -28,7 +28,7 @@ from pickosim.bots.loading import forget_file, load_bot, spec_of
 from pickosim.bots.specs import is_command, is_file
 from pickosim.bots.strategy import Strategy, own_methods
 from pickosim.engine.tally import Tally
-from pickosim.errors import StrategyError, TimeLimitError
+from pickosim.errors import BotError, StrategyError, TimeLimitError
 from pickosim.games.batch import BATCH, play_games
 from pickosim.games.match import Match, make_match
 from pickosim.games.observers import ChangeDetector, Onlooker, Repeater
@@ -108,12 +108,21 @@ class Trial:
 
     @property
     def seatings(self) -> list[Seating]:
-        """The matches whose results are compared; together they ask every question of the contract."""
-        return [
+        """The matches whose results are compared; together they ask every question of the contract.
+
+        Of a bot that does not play some of them, those that it plays; or others.
+        """
+        wanted = [
             Seating(_rules("classic", self.effort), (True, True)),
             Seating(_rules("manual", self.effort), (True, False, True)),
             Seating(_rules("extrawurm", self.effort), (True, False, True, True)),
         ]
+        return self.played(wanted) or self.played(legal_seatings(self.effort))[: len(wanted)]
+
+    def played(self, seatings: Sequence[Seating]) -> list[Seating]:
+        """Those of some matches to which the bot has no objection."""
+        bot = self.new_bot()
+        return [each for each in seatings if not bot.objection(each.rules, len(each.own))]
 
     @cached_property
     def reference(self) -> list[Tally]:
@@ -153,6 +162,11 @@ class Trial:
         return packed([self.spec])
 
 
+def _why_not(bot: Strategy) -> str:
+    """Why a bot does not play the simplest game."""
+    return bot.objection(load_rules("classic"), 2)
+
+
 def check_bot(
     bot: str | Strategy, effort: Effort | None = None, executor: Executor | None = None
 ) -> Iterator[Finding]:
@@ -166,7 +180,11 @@ def check_bot(
         muted(),
         nullcontext(executor) if executor else another_process() as process,
     ):
-        trial.new_bot()  # raises an error if the bot cannot be loaded
+        bot = trial.new_bot()  # raises an error if the bot cannot be loaded
+        if not trial.seatings:
+            raise BotError(
+                f"{trial.spec} plays by none of the presets, so it cannot be checked: {_why_not(bot)}"
+            )
         # Submitted first because the process takes a second or two to start.
         future = _submitted(process, trial)
         checks: dict[str, Callable[[Trial], Finding]] = {
@@ -217,7 +235,8 @@ def _finding(
 
 def check_legal(trial: Trial) -> Finding:
     """Moves are legal with every preset and number of players, with itself and with `random`."""
-    seatings = legal_seatings(trial.effort)
+    every = legal_seatings(trial.effort)
+    seatings = trial.played(every)
     mistakes: list[tuple[Seating, StrategyError]] = []
     for seating in seatings:
         try:
@@ -232,6 +251,8 @@ def check_legal(trial: Trial) -> Finding:
         return Finding(LEGAL, False, f"{broken}. The first error: {mistakes[0][1]}")
     sizes = f"{min(trial.effort.players)} to {max(trial.effort.players)} players"
     played = f"{len(seatings)} matches: {len(PRESETS)} presets, {sizes}, with itself and {RIVAL}"
+    if left_out := len(every) - len(seatings):
+        played = f"{len(seatings)} matches{_where(seatings, every)}; it declines {left_out} others"
     return Finding(LEGAL, True, played)
 
 
@@ -361,12 +382,14 @@ def check_process(trial: Trial, future: Future[list[Tally]] | Exception) -> Find
 
 def check_speed(trial: Trial) -> Finding:
     """Games per second on one core, for information, compared with a known bot."""
-    seating = Seating(load_rules("classic"), (True, True))
+    rules, own_seats = trial.seatings[0]
+    seating = Seating(rules, (True,) * len(own_seats))
+    players = len(seating.own)
     match = trial.match(seating, trial.new_bot())
     play_games(match, 0, 2)  # a program is started with the first question
     own = games_per_second(match, trial.effort.seconds)
-    known = games_per_second(make_match([REFERENCE_BOT] * 2, seating.rules), trial.effort.seconds)
-    speed = f"{_rounded(own)} games/s with itself, classic, 2 players, one core"
+    known = games_per_second(make_match([REFERENCE_BOT] * players, rules), trial.effort.seconds)
+    speed = f"{_rounded(own)} games/s with itself, {rules.name}, {players} players, one core"
     return Finding(SPEED, True, f"{speed} ({REFERENCE_BOT}: {_rounded(known)})")
 
 

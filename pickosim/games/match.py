@@ -14,7 +14,7 @@ from pickosim.amounts import LANE, LAST_GAME
 from pickosim.bots.loading import BotLike, bot_of, spec_of
 from pickosim.bots.strategy import Strategy
 from pickosim.engine.rulebook import Books, rulebook
-from pickosim.errors import PickosimError
+from pickosim.errors import BotError, PickosimError
 from pickosim.rule_files import as_arguments, load_rules
 from pickosim.rules import RuleSet
 
@@ -99,4 +99,7 @@ def make_match(
     )
     match = Match(load_rules(rules), specs, strategies, seed, rotations)
     _ = match.books  # raises an error if the rules do not allow these seats
+    for spec, strategy in zip(specs, strategies, strict=True):
+        if objection := strategy.objection(match.rules, len(strategies)):
+            raise BotError(f"{spec}: {objection}")
     return match

@@ -14,10 +14,11 @@ from pickosim.engine.rulebook import APPLE, NOTHING, SEATS
 from pickosim.engine.table import is_seat
 from pickosim.engine.tally import Tally
 from pickosim.errors import StrategyError
-from pickosim.games.ask import explanation
+from pickosim.games.ask import bot_of, explanation
 from pickosim.games.batch import Batch
 from pickosim.games.match import Match, check_numbers
 from pickosim.rules import SPECIALISTS, WORM
+from pickosim.solver.valuation import Valuation
 
 Event = dict[str, Any]
 
@@ -47,7 +48,8 @@ def traced_game(
     """The trace of one game; if a strategy makes an error, the events before it, and the error.
 
     With `why`, the explanation that a strategy gives for an answer precedes the result, as an event
-    `why` with the `question` and its `options`: pairs of words and values, the best first.
+    `why` with the `question` and its `options`: pairs of words and values, the best first;
+    `win_chances` says whether values are chances to win.
     """
     check_numbers(game)
     reasons: dict[int, Event] = {}
@@ -56,6 +58,8 @@ def traced_game(
         options = explanation(match, turn)
         if options:
             about = {"event": "why", "turn": int(turn.number[0]), "seat": turn.seat}
+            bot = bot_of(match, turn)
+            about["win_chances"] = isinstance(bot, Valuation) and bot.values_are_win_chances
             reasons[log.length(batch.log)] = about | {"question": turn.question, "options": options}
 
     batch = Batch(match, game, 1, log=log.new_log(room=True), on_answer=on_answer if why else None)

@@ -63,7 +63,8 @@ def _totals_table(answer: Totals) -> Grid:
 
 
 def _results_table(answer: Outlook) -> Grid:
-    columns = [("result", "left"), ("chance", "right"), ("", "left"), ("worth", "right")]
+    worth = "win chance" if answer.win_chances else "worth"
+    columns = [("result", "left"), ("chance", "right"), ("", "left"), (worth, "right")]
     standing = {tile: name for name, tile in answer.situation.on.items()}
     most = max(row.chance for row in answer.rows)
     rows = [
@@ -71,7 +72,7 @@ def _results_table(answer: Outlook) -> Grid:
             _result(row, standing),
             percent(row.chance),
             bar(row.chance / most, 24),
-            _value(row.worth),
+            _worth(row, answer.win_chances),
         )
         for row in answer.rows
     ]
@@ -94,7 +95,10 @@ def _result(row: Result, standing: Mapping[int, str]) -> str:
 def _verdict(answer: Outlook) -> Text:
     claim = sum(row.chance for row in answer.rows if row.result in ("take", "steal"))
     golden = {None: "", True: ", played with the golden die", False: ", without the golden die"}
-    line = Text(f"Worth {_value(answer.value)} in all{golden[answer.golden_die]}; ")
+    worth = f"Worth {_value(answer.value)} in all"
+    if answer.win_chances:
+        worth = f"Win chance {percent(answer.value)}"
+    line = Text(f"{worth}{golden[answer.golden_die]}; ")
     line.append(f"a claim {percent(claim)}", style=GOOD)
     line.append(", ")
     line.append(f"a fail {percent(1 - claim)}", style=BAD)
@@ -103,7 +107,8 @@ def _verdict(answer: Outlook) -> Text:
 
 def _options_table(answer: Advice) -> Grid:
     columns = [("", "left"), ("option", "left"), ("total", "right"), ("dice left", "right")]
-    columns += [("then", "left"), ("value", "right"), ("claim", "right")]
+    value = "win chance" if answer.win_chances else "value"
+    columns += [("then", "left"), (value, "right"), ("claim", "right")]
     rows = [
         (
             "→" if row.best else "",
@@ -111,7 +116,7 @@ def _options_table(answer: Advice) -> Grid:
             row.total,
             row.dice_left,
             _then(row),
-            _value(row.value),
+            percent(row.value) if answer.win_chances else _value(row.value),
             percent(row.claim),
         )
         for row in sorted(answer.rows, key=lambda row: (not row.best, -row.value))
@@ -139,6 +144,10 @@ def _situation_lines(situation: Situation) -> Iterator[Text]:
     held = f"; you hold the {_words(situation.holds)}" if situation.holds else ""
     own = situation.own or "none"
     yield Text(f"your top tile: {own}; your rivals': {rivals}{held}", style=QUIET)
+    if situation.scores:
+        mine, *theirs = situation.scores
+        listed = ", ".join(map(str, theirs))
+        yield Text(f"your worms: {mine}; your rivals': {listed}", style=QUIET)
 
 
 def _dice_line(answer: Advice) -> Text:
@@ -154,6 +163,13 @@ def _dice_line(answer: Advice) -> Text:
 
 def _words(name: str) -> str:
     return name.replace("-", " ")
+
+
+def _worth(row: Result, win_chances: bool) -> str:
+    """What a result is worth; of a bratworm, what it adds."""
+    if not win_chances:
+        return _value(row.worth)
+    return f"+{percent(row.worth)}" if row.result == "bratworm" else percent(row.worth)
 
 
 def _value(number: float) -> str:

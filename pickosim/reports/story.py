@@ -168,7 +168,10 @@ def _lines(event: Event, state: TableState) -> Iterator[Text]:
 def _reasons(event: Event) -> Iterator[Text]:
     """The options of a question with their values, the best first."""
     line = Text("      why: ", style=QUIET)
-    options = [f"{words} {value + 0.0:.3f}" for words, value in event["options"]]
+    options = [
+        f"{words} {100 * value:.1f} %" if event["win_chances"] else f"{words} {value + 0.0:.3f}"
+        for words, value in event["options"]
+    ]
     line.append(options[0], style="not dim")
     line.append("".join(f", {option}" for option in options[1:]))
     yield line

@@ -280,6 +280,11 @@ class RunFolder:
             for kind in export if name in exported else ():
                 self._write_table(f"{name}.{kind}", written(frame, kind).encode())
 
+    def write_files(self, files: Mapping[str, bytes]) -> None:
+        """Write what a study leaves besides its tables."""
+        for name, content in files.items():
+            self._write_table(name, content)
+
     def _write_table(self, name: str, content: bytes) -> None:
         write_whole(self.path / name, content)
         self.files[name] = digest(content)

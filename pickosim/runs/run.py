@@ -81,6 +81,16 @@ class Study(Protocol):
     def frames(self, sums: Sequence[Sums]) -> Frames:
         """The result tables."""
 
+    @property
+    def leaves_files(self) -> bool:
+        """Whether `files` has any, so that the run needs a folder."""
+
+    def files(self, sums: Sequence[Sums]) -> dict[str, bytes]:
+        """Files that the run leaves in its folder besides the tables, by name."""
+
+    def deliver(self, results: Results) -> None:
+        """Put what was asked for where it was asked for, once the run is finished."""
+
     def status(self, sums: Sequence[Sums]) -> str:
         """One-line status while it is played."""
 
@@ -151,6 +161,8 @@ def run(
     if folder is None:
         if study.saves_games:
             raise PickosimError("Games are saved in a run folder: name one with out.")
+        if study.leaves_files:
+            raise PickosimError("This run leaves a file: name it with out.")
         return _execute(study, None, manifest, workers, progress)
     with folder.begin(manifest):
         return _execute(study, folder, manifest, workers, progress)
@@ -183,6 +195,7 @@ def _execute(
         manifest["result"] = study.summary(sums, frames)
         if folder is not None:
             folder.write_frames(frames, manifest["export"], manifest.get("report") or frames)
+            folder.write_files(study.files(sums))
         player.note("finished")
         return Results(frames, manifest, None if folder is None else folder.path)
     except BaseException as error:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from math import frexp, ldexp
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +78,9 @@ class Values(NamedTuple):
 
 class Valuation(Strategy):
     """Base class of bots that only say what a position is worth; the author writes `value`."""
+
+    values_are_win_chances: ClassVar[bool] = False
+    """Whether values are chances to win; then they are shown in percent."""
 
     @abstractmethod
     def value(self, after: After) -> FloatArray:

@@ -16,12 +16,14 @@ from pickosim.studies.compare_options import CompareOptions
 from pickosim.studies.options import StudyOptions
 from pickosim.studies.rank_options import RankOptions
 from pickosim.studies.tournament_options import TournamentOptions
+from pickosim.studies.train_options import TrainOptions
 
 _KINDS: tuple[type[StudyOptions], ...] = (
     TournamentOptions,
     RankOptions,
     CompareOptions,
     BalanceOptions,
+    TrainOptions,
 )
 
 OPTIONS = {options.kind: options for options in _KINDS}

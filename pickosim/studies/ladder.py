@@ -10,7 +10,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pickosim.bots.loading import built_in_bots
 from pickosim.rule_files import load_rules
 from pickosim.rules import RULES_VERSION, RuleSet
 from pickosim.studies.tournament import tournament
@@ -47,7 +46,7 @@ def play_ladders() -> dict[str, Any]:
     """All ladders, with what they were played with."""
     found = {}
     for (name, players), games in PLAYED.items():
-        results = tournament(built_in_bots(), name, players, games, SEED)
+        results = tournament((), name, players, games, SEED)
         standings = results.standings.sort("rating", descending=True)
         found[f"{name} {players}"] = {
             "command": f"pickosim tournament --rules {name} --players {players} --games {games} --seed {SEED}",

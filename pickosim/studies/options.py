@@ -173,6 +173,11 @@ class RunOptions:
         Option("Blocks per chunk.", 1000, default="some seconds of play", check=check_chunk),
     ] = None
 
+    @property
+    def folder(self) -> Path | None:
+        """The folder of the run, if one is named."""
+        return None if self.out is None else Path(self.out)
+
     def __post_init__(self) -> None:
         if self.backend == "dask" and self.scheduler is None:
             raise OptionError(

@@ -10,7 +10,7 @@ from pydantic.dataclasses import dataclass
 
 from pickosim.amounts import parse_count
 from pickosim.bots.entrants import Entrant, make_entrants
-from pickosim.bots.loading import as_specs, built_in_bots
+from pickosim.bots.loading import as_specs, built_in_players
 from pickosim.columns import Frame, frames_by_name
 from pickosim.engine.tally import PARTS
 from pickosim.runs.sums import Sums
@@ -43,7 +43,9 @@ def plan(options: RankOptions) -> Rank:
     """The ranking that these options ask for; whatever cannot be played is refused."""
     given, rules = read_rules(options.rules, options.set)
     (bot,) = as_specs([options.bot])
-    rivals = [name for name in built_in_bots() if name != bot]
+    field = built_in_players(rules, options.players)
+    known = ladder(rules, options.players) or field
+    rivals = [name for name in field if name != bot and name in known]
     entrants = tuple(make_entrants([bot, *rivals]))
     names = [entrant.name for entrant in entrants]
     matchups, _ = round_robin(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, ParamSpec, Self
@@ -26,6 +26,7 @@ from pickosim.runs.progress import Progress, shown_progress
 from pickosim.runs.provenance import Sources
 from pickosim.runs.results import Results
 from pickosim.runs.run import Study, plan_digest, run
+from pickosim.runs.sums import Sums
 from pickosim.runs.workers import Workers
 from pickosim.studies.measures import COUNTED
 from pickosim.studies.options import (
@@ -43,7 +44,14 @@ P = ParamSpec("P")
 
 Frames = dict[str, pl.DataFrame]
 
-ALWAYS = ("studies.schedule", "stats.moments", "bots.heuristics", "turn_odds.answer", "runs.orders")
+ALWAYS = (
+    "studies.schedule",
+    "stats.moments",
+    "bots.heuristics",
+    "learning.learned",
+    "turn_odds.answer",
+    "runs.orders",
+)
 """What every study depends on: which blocks are played and when to stop, what bots use, how workers play."""
 
 
@@ -102,6 +110,18 @@ class StudyBase:
     def saves_games(self) -> bool:
         """Whether every game is kept as a row."""
         return False
+
+    @property
+    def leaves_files(self) -> bool:
+        """Whether `files` has any, so that the run needs a folder."""
+        return False
+
+    def files(self, sums: Sequence[Sums]) -> dict[str, bytes]:
+        """Files that the run leaves in its folder besides its tables, by name; by default none."""
+        return {}
+
+    def deliver(self, results: Results) -> None:
+        """Put what was asked for where it was asked for; by default it is all in the run folder."""
 
 
 def study_of(kind: type[StudyBase], manifest: Manifest) -> Any:
@@ -188,10 +208,10 @@ def play_study(
     notes: Mapping[str, Any] | None = None,
 ) -> Results:
     """Play a planned study: the one route from a plan to results, for the command line and Python."""
-    out = folder or (None if options.out is None else Path(options.out))
+    out = folder or options.folder
     given = given_classes(entrant.spec for entrant in study.entrants)
     with shown_progress(progress or options.progress) as told:
-        return run(
+        results = run(
             study,
             None if out is None else RunFolder(out),
             crew_of(options, study),
@@ -200,6 +220,8 @@ def play_study(
             export=export_formats(options.export),
             notes={**(notes or {}), **({"given_bots": given} if given else {})},
         )
+    study.deliver(results)
+    return results
 
 
 def study_function(

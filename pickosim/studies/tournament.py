@@ -12,7 +12,7 @@ from pydantic.dataclasses import dataclass
 
 from pickosim.amounts import parse_count, parse_share, points_by_place
 from pickosim.bots.entrants import Entrant, make_entrants
-from pickosim.bots.loading import built_in_bots
+from pickosim.bots.loading import built_in_players
 from pickosim.columns import Frame
 from pickosim.errors import PickosimError
 from pickosim.games.match import make_match
@@ -61,7 +61,8 @@ from pickosim.studies.variants import GivenRules, StoredRules, read_rules
 def plan(options: TournamentOptions) -> Tournament:
     """The tournament that these options ask for; whatever cannot be played is refused."""
     given, rules = read_rules(options.rules, options.set)
-    bots = _with_focus(bot_list(options.bots) or built_in_bots(), options.focus)
+    everybody = built_in_players(rules, options.players or 2)
+    bots = _with_focus(bot_list(options.bots) or everybody, options.focus)
     if options.together:
         if options.players is not None or options.focus is not None:
             raise PickosimError(
@@ -72,7 +73,8 @@ def plan(options: TournamentOptions) -> Tournament:
         players = options.players or 2
     player_counts(players)
     field = _field_of(bots, players)
-    make_match([field.entrants[0].spec] * players, rules, options.seed)
+    for entrant in field.entrants:
+        make_match([entrant.spec] * players, rules, options.seed)
     matchups, possible = round_robin(
         field.names, players, focus=options.focus, most=options.max_matchups, seed=options.seed
     )

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -80,6 +81,7 @@ def odds(
     grill: str | Iterable[int] | None = None,
     own: int | None = None,
     rivals: str | Iterable[int | None] | None = None,
+    scores: str | Iterable[int] | None = None,
     on: str | Mapping[str, int] | None = None,
     bot: str | Valuation | None = None,
     aside: str | Iterable[int | str] | None = None,
@@ -105,7 +107,9 @@ def odds(
 
     `grill`: tiles, e.g. `"21-24,30"` or a list; by default all that are on no stack. `own` and `rivals`:
     top tiles, e.g. `24` and `"27,-"` or `[27, None]`; by default you have none, and neither has your one
-    rival. Tiles below a top are not visible to bots. `holds`: your specialist; `on`: those on the grill,
+    rival. Tiles below a top are not visible to bots. `scores`: worms on tiles, yours first, e.g. `"7,4"` or a list; by
+    default those of the top tiles. A bot that plays to win needs them, and the grill; with `champion`, values are
+    chances to win. `holds`: your specialist; `on`: those on the grill,
     e.g. `"weasel=25"` or a dictionary; the others are out of the game. `bot`: a valuation, by default
     `expected`. `aside` and `roll`: faces of white dice, e.g. `"worm,worm,4"` or a list. The golden die is
     `"+4"` in `aside`, and `golden` if it is in the roll; with `golden="unused"` it is not used this turn.
@@ -116,6 +120,7 @@ def odds(
         grill=grill,
         own=own,
         rivals=rivals,
+        scores=scores,
         on=on,
         bot=bot,
         aside=aside,
@@ -179,6 +184,12 @@ def _seated(bot: str | Valuation, situation: Situation) -> Match:
     return match
 
 
+def _in_win_chances(match: Match) -> bool:
+    """Whether the bot's values are chances to win."""
+    bot = match.strategies[SEAT]
+    return isinstance(bot, Valuation) and bot.values_are_win_chances
+
+
 # ------------------------------------------------------------------------------- the dice alone
 
 
@@ -231,12 +242,16 @@ def _position(match: Match, situation: Situation) -> _Position:
     tops = [situation.own, *situation.rivals]
     game["grill"] = sum(1 << number[tile] for tile in situation.grill)
     gone = set(number).difference(situation.grill, tops)
+    gone -= {tile for tiles in situation.below for tile in tiles}
     game["flipped"] = sum(1 << number[tile] for tile in gone)
-    for player, tile in enumerate(tops):
-        if tile is not None:
-            game["top"][player] = number[tile]
-            game["tiles"][player] = 1
-            game["worms"][player] = match.rules.tiles[tile]
+    for player, top in enumerate(tops):
+        if top is not None:
+            stack = [*(situation.below[player] if situation.below else ()), top]
+            for below, tile in pairwise(stack):
+                game["under"][number[tile]] = number[below]
+            game["top"][player] = number[top]
+            game["tiles"][player] = len(stack)
+            game["worms"][player] = sum(match.rules.tiles[tile] for tile in stack)
     game["holds"] = NOTHING
     game["place"] = NOTHING
     for specialist, tile in situation.on.items():
@@ -331,7 +346,9 @@ def _outlook(match: Match, situation: Situation) -> Outlook:
         golden = bool(ask(match, position.turn("use_golden_die"), "use_golden_die")[0])
     play = _solve(_with_golden_die(position) if golden else position)
     value = float(play.solution[play.graph.start])
-    return Outlook(situation, match.specs[SEAT], golden, value, _results(play))
+    return Outlook(
+        situation, match.specs[SEAT], golden, value, _results(play), _in_win_chances(match)
+    )
 
 
 def _results(play: _Play) -> list[Result]:
@@ -379,7 +396,7 @@ def _advice(match: Match, situation: Situation, dice: Dice) -> Advice:
         _roll_options(play, now, claim) if dice.all_rolled else _stop_options(play, now, claim)
     )
     value = next(option.value for option in options if option.best)
-    return Advice(situation, match.specs[SEAT], dice, value, options)
+    return Advice(situation, match.specs[SEAT], dice, value, options, _in_win_chances(match))
 
 
 def _with_dice(position: _Position, dice: Dice) -> _Position:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pickosim.engine.dice import FACES
@@ -35,6 +35,7 @@ class Question:
     grill: str | Iterable[int] | None = None
     own: int | None = None
     rivals: str | Iterable[int | None] | None = None
+    scores: str | Iterable[int] | None = None
     on: str | Mapping[str, int] | None = None
     bot: str | Valuation | None = None
     aside: str | Iterable[int | str] | None = None
@@ -51,7 +52,7 @@ class Question:
     @property
     def has_situation(self) -> bool:
         """Whether anything about the table, or the bot that values it, is given."""
-        given = (self.grill, self.own, self.rivals, self.on, self.bot)
+        given = (self.grill, self.own, self.rivals, self.scores, self.on, self.bot)
         return any(value is not None for value in given)
 
 
@@ -68,6 +69,17 @@ class Situation:
     holds: Specialist | None
     on: Mapping[Specialist, int]
     """The grill tiles on which specialists stand."""
+    below: tuple[tuple[int, ...], ...] = ()
+    """Tiles below the top tiles, by player, if scores are given: some that make up the scores."""
+
+    @property
+    def scores(self) -> tuple[int, ...]:
+        """Worms on each player's tiles; empty if they are not given."""
+        tops = (self.own, *self.rivals)
+        return tuple(
+            sum(self.rules.tiles[tile] for tile in (*tiles, top) if tile is not None)
+            for tiles, top in zip(self.below, tops, strict=False)
+        )
 
     def as_json(self) -> dict[str, Any]:
         """The situation as plain values."""
@@ -78,6 +90,7 @@ class Situation:
             "rivals": list(self.rivals),
             "holds": self.holds,
             "on": dict(self.on),
+            **({"scores": list(self.scores)} if self.below else {}),
         }
 
 
@@ -138,7 +151,71 @@ def read_situation(question: Question) -> Situation:
         )
     holds = _read_held(question.holds, rules)
     on = _read_standing(question.on, grill, holds, rules)
-    return Situation(rules, grill, question.own, rivals, holds, on)
+    situation = Situation(rules, grill, question.own, rivals, holds, on)
+    if question.scores is None:
+        return situation
+    scores = [_read_score(part) for part in _parts(question.scores)]
+    return replace(situation, below=_below(situation, scores))
+
+
+def _read_score(written: str) -> int:
+    if not written.isdecimal():
+        raise PickosimError(f'scores: "{written}" is not a number of worms; write e.g. 7,4.')
+    return int(written)
+
+
+def _below(situation: Situation, scores: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    """Tiles below the tops that make up the players' scores, of those that are neither on the grill nor a top."""
+    tops = (situation.own, *situation.rivals)
+    if len(scores) != len(tops):
+        raise PickosimError(
+            f"scores: {len(scores)} are given for {len(tops)} players; write yours first, then the rivals'."
+        )
+    worms = situation.rules.tiles
+    lacking = []
+    for number, (score, top) in enumerate(zip(scores, tops, strict=True)):
+        whose = f"rival {number}" if number else "you"
+        if top is None and score:
+            raise PickosimError(f"scores: {whose} cannot have {score} worms without a top tile.")
+        if top is not None and score < worms[top]:
+            raise PickosimError(
+                f"scores: the top tile {top} alone has {worms[top]} worms, more than {score}."
+            )
+        lacking.append(score - (worms[top] if top is not None else 0))
+    free = [tile for tile in sorted(worms) if tile not in situation.grill and tile not in tops]
+    # The tiles with most worms first: what is left is then easier to make up.
+    by_worms = tuple(sorted(free, key=lambda tile: (-worms[tile], -tile)))
+    owners = _made_up([worms[tile] for tile in by_worms], tuple(lacking), set())
+    if owners is None:
+        raise PickosimError(
+            "scores: no tiles make them up; those neither on the grill nor on top of a stack are "
+            f"{ranges(free) or 'none'}. Name the grill if not all others are on it."
+        )
+    pairs = list(zip(by_worms, owners, strict=True))
+    return tuple(
+        tuple(sorted(tile for tile, owner in pairs if owner == player))
+        for player in range(len(tops))
+    )
+
+
+def _made_up(
+    worms: Sequence[int], lacking: tuple[int, ...], hopeless: set[tuple[int, tuple[int, ...]]]
+) -> list[int] | None:
+    """Owners of tiles with so many worms, so that each player gets the worms it lacks; -1 for nobody; None if impossible."""
+    if not any(lacking):
+        return [-1] * len(worms)
+    if not worms or (len(worms), lacking) in hopeless:
+        return None
+    for player in (*range(len(lacking)), -1):
+        if player < 0 or lacking[player] >= worms[0]:
+            left = list(lacking)
+            if player >= 0:
+                left[player] -= worms[0]
+            others = _made_up(worms[1:], tuple(left), hopeless)
+            if others is not None:
+                return [player, *others]
+    hopeless.add((len(worms), lacking))
+    return None
 
 
 def _put_down(places: dict[int, str], tile: int, place: str) -> None:
@@ -404,6 +481,8 @@ class Outlook:
     """Whether the golden die is used; None without one."""
     value: float
     rows: list[Result]
+    win_chances: bool = False
+    """Whether values are chances to win."""
 
     def as_json(self) -> dict[str, Any]:
         """The situation, the value of the turn, and one object per result."""
@@ -425,6 +504,8 @@ class Advice:
     dice: Dice
     value: float
     rows: list[Option]
+    win_chances: bool = False
+    """Whether values are chances to win."""
 
     def as_json(self) -> dict[str, Any]:
         """The situation, the value of the best option, and one object per option."""

@@ -1,0 +1,238 @@
+"""Features: a position after a turn as a short list of facts, each the number of a row in a table of weights.
+
+Players are counted from the one who has just moved, so that a position has the same features whatever the seats. A
+feature group has one *slot* or several. A slot holds the number of the fact that is true, or 0 where there is none.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pickosim.engine.kernels import as_int, inlined, kernel
+from pickosim.engine.results import Position, Positions
+from pickosim.engine.rulebook import APPLE, NOTHING, SEATS, Books, Rulebook
+from pickosim.rules import SPECIALISTS, RuleSet
+
+FEATURES_VERSION = 1
+"""Raised when a position gets other features: weights of another version are refused."""
+
+MOST_LEAD = 16
+"""Larger leads in worms count as this."""
+
+CLOSE_LEAD = 9
+"""The same, where the lead is combined with what is left on the grill."""
+
+MOST_LEFT = 45
+"""Worms on the grill; more count as this."""
+
+MOST_COUNT = 7
+"""Tiles of a stack, bratworms and tiles with as many worms; more count as this."""
+
+MOST_TURNS = 15
+"""Turns left until the turn limit; more count as this."""
+
+WORMS_APART = 40
+"""Where there are many more worms than in the box, worms are counted in larger units, of which there are so many."""
+
+_LEFT_ENDS = np.array([0, 1, 2, 3, 4, 6, 9, 13, 18, 24, 32])
+"""Worms left, roughly: the highest number of each group but the last."""
+
+_GROUPS = len(_LEFT_ENDS) + 1
+_CLASSES = 4
+
+
+class Layout(NamedTuple):
+    """Where the facts of each group begin, by the rules and the number of players."""
+
+    grill: int
+    top: int
+    second: int
+    size: int
+    lead: int
+    tie: int
+    left: int
+    tiles_left: int
+    lead_left: int
+    lead_count: int
+    classes: int
+    lowest: int
+    highest: int
+    turns: int
+    holds: int
+    bratworms: int
+    place: int
+    supply: int
+    facts: int
+    """How many there are, with the empty one, number 0."""
+    slots: int
+    unit: int
+    """Worms per step of a lead."""
+
+
+@cache
+def layout_of(tiles: int, players: int, specialists: bool, worms: int) -> Layout:
+    """The layout for so many tiles with so many worms in all."""
+    leads, close = 2 * MOST_LEAD + 1, 2 * CLOSE_LEAD + 1
+    rivals, some = players - 1, MOST_COUNT + 1
+    # Per group: slots, and facts per slot.
+    sizes = {
+        "grill": (tiles, 1),
+        "top": (players, tiles + 1),
+        "second": (players, tiles + 1),
+        "size": (players, some),
+        "lead": (rivals, leads),
+        "tie": (rivals, 3),
+        "left": (1, MOST_LEFT + 1),
+        "tiles_left": (1, tiles + 1),
+        "lead_left": (1, close * _GROUPS),
+        "lead_count": (1, close * (tiles + 1)),
+        "classes": (_CLASSES, some),
+        "lowest": (1, tiles + 1),
+        "highest": (1, tiles + 1),
+        "turns": (1, MOST_TURNS + 1),
+    }
+    with_specialists = {
+        "holds": (players, len(SPECIALISTS) + 1),
+        "bratworms": (players, some),
+        "place": (len(SPECIALISTS), tiles),
+        "supply": (1, some),
+    }
+    if specialists:
+        sizes |= with_specialists
+    begin, at, slots = dict.fromkeys(with_specialists, 0), 1, 0
+    for name, (number, facts) in sizes.items():
+        begin[name] = at
+        at += number * facts
+        slots += number
+    return Layout(**begin, facts=at, slots=slots, unit=max(1, round(worms / WORMS_APART)))
+
+
+def layout_for(books: Books) -> Layout:
+    """The layout for a rulebook."""
+    book = books[0]
+    tiles = int(book["tiles"])
+    extra = bool(book["specialists"]) or int(book["bratworms"]) > 0
+    return layout_of(tiles, int(book["players"]), extra, int(book["worms"][:tiles].sum()))
+
+
+def features_of(books: Books, positions: Positions, seats: NDArray[np.int64]) -> NDArray[np.int16]:
+    """(m, slots): the features of positions, each as seen by the player at `seats` (m,), who has just moved."""
+    layout = layout_for(books)
+    out = np.empty((len(positions), layout.slots), np.int16)
+    _features(books, positions, seats, layout, LEFT_GROUP, out)
+    return out
+
+
+LEFT_GROUP = np.searchsorted(_LEFT_ENDS, np.arange(MOST_LEFT + 1))
+"""The group of so many worms left."""
+
+
+@kernel
+def _features(
+    books: Books,
+    positions: Positions,
+    seats: NDArray[np.int64],
+    layout: Layout,
+    left_group: NDArray[np.int64],
+    out: NDArray[np.int16],
+) -> None:
+    for k in range(len(positions)):
+        encode(books[0], positions[k], seats[k], layout, left_group, out[k])
+
+
+@inlined
+def _bounded(number: int, low: int, high: int) -> int:
+    return min(max(number, low), high)
+
+
+@inlined
+def _score(book: Rulebook, position: Position, seat: int) -> int:
+    score = as_int(position.worms[seat]) + as_int(position.bratworms[seat])
+    return score + (book.apple_worms if position.holds[seat] == APPLE else 0)
+
+
+@inlined
+def encode(
+    book: Rulebook,
+    position: Position,
+    seat: int,
+    layout: Layout,
+    left_group: NDArray[np.int64],
+    out: NDArray[np.int16],
+) -> None:
+    """Write the features of one position, as seen from a seat, to `out` (slots,)."""
+    tiles, players = book.tiles, book.players
+    grill = as_int(position.grill)
+    left, count, lowest, highest = 0, 0, tiles, tiles
+    ones, twos, threes = 0, 0, 0
+    k = 0
+    for tile in range(tiles):
+        here = (grill >> tile) & 1
+        out[k] = (layout.grill + tile) * here
+        k += 1
+        if here:
+            worms = as_int(book.worms[tile])
+            left += worms
+            count += 1
+            ones += worms == 1
+            twos += worms == 2
+            threes += worms == 3
+            lowest = min(lowest, tile)
+            highest = tile
+    mine, mine_best = _score(book, position, seat), as_int(position.highest[seat])
+    lead_of_best = MOST_LEAD * layout.unit
+    for step in range(players):
+        player = (seat + step) % players
+        top, second = as_int(position.top[player]), as_int(position.second[player])
+        out[k] = layout.top + step * (tiles + 1) + min(top, tiles)
+        out[k + 1] = layout.second + step * (tiles + 1) + min(second, tiles)
+        size = min(as_int(position.tiles[player]), MOST_COUNT)
+        out[k + 2] = layout.size + step * (MOST_COUNT + 1) + size
+        k += 3
+        if step:
+            lead = mine - _score(book, position, player)
+            lead_of_best = min(lead_of_best, lead)
+            steps = _bounded(lead // layout.unit, -MOST_LEAD, MOST_LEAD) + MOST_LEAD
+            out[k] = layout.lead + (step - 1) * (2 * MOST_LEAD + 1) + steps
+            # A stack without tiles has the highest tile NOTHING, which counts below all.
+            best = as_int(position.highest[player])
+            a, b = (mine_best + 1) % (NOTHING + 1), (best + 1) % (NOTHING + 1)
+            out[k + 1] = layout.tie + (step - 1) * 3 + (a > b) * 2 + (a == b)
+            k += 2
+    left = min(left // layout.unit, MOST_LEFT)
+    lead = _bounded(lead_of_best // layout.unit, -CLOSE_LEAD, CLOSE_LEAD) + CLOSE_LEAD
+    out[k] = layout.left + left
+    out[k + 1] = layout.tiles_left + count
+    out[k + 2] = layout.lead_left + lead * _GROUPS + left_group[left]
+    out[k + 3] = layout.lead_count + lead * (tiles + 1) + count
+    out[k + 4] = layout.classes + min(ones, MOST_COUNT)
+    out[k + 5] = layout.classes + (MOST_COUNT + 1) + min(twos, MOST_COUNT)
+    out[k + 6] = layout.classes + 2 * (MOST_COUNT + 1) + min(threes, MOST_COUNT)
+    more = count - ones - twos - threes
+    out[k + 7] = layout.classes + 3 * (MOST_COUNT + 1) + min(more, MOST_COUNT)
+    out[k + 8] = layout.lowest + lowest
+    out[k + 9] = layout.highest + highest
+    out[k + 10] = layout.turns + _bounded(book.turn_limit - as_int(position.turn), 0, MOST_TURNS)
+    k += 11
+    if layout.holds:
+        for step in range(players):
+            player = (seat + step) % players
+            held = min(as_int(position.holds[player]), len(position.place))
+            out[k] = layout.holds + step * (len(position.place) + 1) + held
+            bratworms = min(as_int(position.bratworms[player]), MOST_COUNT)
+            out[k + 1] = layout.bratworms + step * (MOST_COUNT + 1) + bratworms
+            k += 2
+        for specialist in range(len(position.place)):
+            place = as_int(position.place[specialist])
+            out[k] = layout.place + specialist * tiles + place if place < SEATS else 0
+            k += 1
+        out[k] = layout.supply + min(as_int(position.supply), MOST_COUNT)
+
+
+def comparable(rules: RuleSet) -> RuleSet:
+    """The rules without what makes no difference to a net: their name, title and the turn limit."""
+    return rules.model_copy(update={"name": "", "title": "", "turn_limit": 1})

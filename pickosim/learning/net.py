@@ -1,0 +1,181 @@
+"""The net: from the features of a position to the chance to win, in whole numbers, the same on every machine.
+
+The rows of all true facts are added up (64 sums), then come a layer of 32 and a single number, as in the efficiently
+updatable nets (NNUE) of chess programs. Weights are int16 and sums int32; activations are cut off below 0 and above
+`CAP`. Results of the same turn share most of their facts, so only the differences are added and subtracted.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal, localcontext
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pickosim.engine.kernels import as_int, inlined, kernel
+from pickosim.engine.results import Positions
+from pickosim.engine.rulebook import Books
+from pickosim.engine.tally import PARTS
+from pickosim.learning.features import LEFT_GROUP, Layout, encode, layout_for
+
+FIRST, SECOND = 64, 32
+"""Sizes of the layers."""
+
+CAP = 8.0
+"""The highest activation."""
+
+ONE = 1 << 9
+"""1.0 as an activation."""
+
+WEIGHT_BITS = 10
+"""Weights of the second layer and the output have so many bits after the point."""
+
+LOGIT_ONE = ONE << WEIGHT_BITS
+"""1.0 as a logit."""
+
+MOST_LOGIT = 16
+"""Logits beyond this count as this."""
+
+CURVE_BITS = 5
+"""The curve has a point for each 2^-5 of a logit; between points it is straight."""
+
+CHANCE_ONE = 1 << 24
+"""A chance of 1: all chances are whole multiples of 2^-24, which any float holds exactly."""
+
+_CURVE_STEP = LOGIT_ONE >> CURVE_BITS
+
+
+class Net(NamedTuple):
+    """A net as it plays."""
+
+    facts: NDArray[np.int16]
+    """(F, FIRST): the row of each fact; that of fact 0 is zero."""
+    second: NDArray[np.int16]
+    """(FIRST, SECOND)"""
+    second_bias: NDArray[np.int32]
+    """(SECOND,)"""
+    output: NDArray[np.int16]
+    """(SECOND,)"""
+    output_bias: NDArray[np.int32]
+    """(1,)"""
+
+
+class Parameters(NamedTuple):
+    """A net as it is trained: the same arrays in float32."""
+
+    facts: NDArray[np.float32]
+    second: NDArray[np.float32]
+    second_bias: NDArray[np.float32]
+    output: NDArray[np.float32]
+    output_bias: NDArray[np.float32]
+
+
+def rounded(parameters: Parameters) -> Net:
+    """The net with the nearest whole numbers; numbers that do not fit are cut off."""
+    return Net(
+        _rounded(parameters.facts, ONE).astype(np.int16),
+        _rounded(parameters.second, 1 << WEIGHT_BITS).astype(np.int16),
+        _rounded(parameters.second_bias, LOGIT_ONE).astype(np.int32),
+        _rounded(parameters.output, 1 << WEIGHT_BITS).astype(np.int16),
+        _rounded(parameters.output_bias, LOGIT_ONE).astype(np.int32),
+    )
+
+
+def _rounded(values: NDArray[np.float32], one: int) -> NDArray[np.float64]:
+    """Values in parts of `one`; biases have more bits, but need no larger values than weights."""
+    most = np.iinfo(np.int16).max * max(1, one // LOGIT_ONE << WEIGHT_BITS)
+    return np.clip(np.rint(values.astype(np.float64) * one), -most, most)
+
+
+@cache
+def curve() -> NDArray[np.int64]:
+    """(points,): the logistic curve from -MOST_LOGIT to MOST_LOGIT, in parts of CHANCE_ONE.
+
+    Computed with decimal numbers, whose exponential is rounded correctly everywhere.
+    """
+    steps = MOST_LOGIT << CURVE_BITS
+    with localcontext() as context:
+        context.prec = 30
+        points = [
+            int((CHANCE_ONE / (1 + (Decimal(-step) / (1 << CURVE_BITS)).exp())).to_integral_value())
+            for step in range(-steps, steps + 1)
+        ]
+    return np.array([*points, points[-1]], np.int64)
+
+
+def win_chances(books: Books, positions: Positions, seat: int, net: Net) -> NDArray[np.float64]:
+    """(m,): the chance to win of the player at `seat`, who has just moved; where the game is over, the win share."""
+    out = np.empty(len(positions))
+    _win_chances(books, positions, seat, layout_for(books), LEFT_GROUP, net, curve(), out)
+    return out
+
+
+@kernel
+def _win_chances(
+    books: Books,
+    positions: Positions,
+    seat: int,
+    layout: Layout,
+    left_group: NDArray[np.int64],
+    net: Net,
+    curve: NDArray[np.int64],
+    out: NDArray[np.float64],
+) -> None:
+    before, now = np.zeros(layout.slots, np.int16), np.zeros(layout.slots, np.int16)
+    # Sizes are read from the arrays: loops whose length is a constant do not become vector code.
+    width = net.facts.shape[1]
+    sums, hidden = np.zeros(width, np.int32), np.zeros(net.second.shape[1], np.int32)
+    for k in range(len(positions)):
+        if positions[k].over:
+            out[k] = positions[k].won[seat] / PARTS
+            continue
+        encode(books[0], positions[k], seat, layout, left_group, now)
+        for slot in range(layout.slots):
+            if now[slot] != before[slot]:
+                gone, come = as_int(before[slot]), as_int(now[slot])
+                for x in range(width):
+                    sums[x] += net.facts[come, x] - net.facts[gone, x]
+                before[slot] = now[slot]
+        out[k] = _chance(net, sums, hidden, curve) / CHANCE_ONE
+
+
+@kernel
+def chances_of(slots: NDArray[np.int16], net: Net, curve: NDArray[np.int64]) -> NDArray[np.float64]:
+    """(n,): the chances to win by features (n, slots), for positions of games that are not over."""
+    out = np.empty(len(slots))
+    width = net.facts.shape[1]
+    sums, hidden = np.zeros(width, np.int32), np.zeros(net.second.shape[1], np.int32)
+    for k in range(len(slots)):
+        sums[:] = 0
+        for slot in range(slots.shape[1]):
+            fact = as_int(slots[k, slot])
+            for x in range(width):
+                sums[x] += net.facts[fact, x]
+        out[k] = _chance(net, sums, hidden, curve) / CHANCE_ONE
+    return out
+
+
+@inlined
+def _chance(
+    net: Net, sums: NDArray[np.int32], hidden: NDArray[np.int32], curve: NDArray[np.int64]
+) -> int:
+    """From the sums of the first layer to the chance, in parts of CHANCE_ONE."""
+    width, most = len(hidden), np.int32(CAP * ONE)
+    for y in range(width):
+        hidden[y] = net.second_bias[y]
+    for x in range(len(sums)):
+        active = min(max(sums[x], np.int32(0)), most)
+        if active:
+            for y in range(width):
+                hidden[y] += active * net.second[x, y]
+    logit = as_int(net.output_bias[0])
+    for y in range(width):
+        active = min(max(hidden[y] >> WEIGHT_BITS, np.int32(0)), most)
+        logit += as_int(active) * as_int(net.output[y])
+    edge = MOST_LOGIT * LOGIT_ONE
+    along = min(max(logit, -edge), edge) + edge
+    point, rest = along // _CURVE_STEP, along % _CURVE_STEP
+    low, high = as_int(curve[point]), as_int(curve[point + 1])
+    return low + (high - low) * rest // _CURVE_STEP

@@ -1,0 +1,110 @@
+"""Weights: a net in a file, with the rules and the number of players it was trained for, and how."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from pickosim.engine.rulebook import rulebook
+from pickosim.errors import BotError, PickosimError
+from pickosim.files import read_regular
+from pickosim.learning.features import FEATURES_VERSION, comparable, layout_for
+from pickosim.learning.net import FIRST, SECOND, Net
+from pickosim.rule_files import differences
+from pickosim.rules import RULES_VERSION, RuleSet
+
+MOST_BYTES = 10**7
+"""The largest file that is read."""
+
+
+class WeightsError(BotError):
+    """A file that is not one of weights, or weights for something else."""
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """A net, what it was trained for, and how."""
+
+    net: Net
+    rules: RuleSet
+    players: int
+    training: Mapping[str, Any]
+    """The command, seed, run and version that the net came from."""
+
+    def objection(self, rules: RuleSet, players: int) -> str:
+        """Why the net cannot play by some rules at a table of so many; empty if it can."""
+        if players != self.players:
+            return f"its weights are for {self.players} players, not {players}"
+        changed = differences(comparable(self.rules), comparable(rules))
+        if changed:
+            option, then, now = changed[0]
+            return f"its weights are for the rules {self.rules.name}, where {option} is {then}, not {now}"
+        return ""
+
+
+def as_bytes(weights: Weights) -> bytes:
+    """The content of the file of weights."""
+    about = {
+        "rules": weights.rules.as_dict(),
+        "players": weights.players,
+        "rules_version": RULES_VERSION,
+        "features_version": FEATURES_VERSION,
+        "training": dict(weights.training),
+    }
+    text = np.frombuffer(json.dumps(about, sort_keys=True).encode(), np.uint8)
+    buffer = BytesIO()
+    np.savez_compressed(buffer, allow_pickle=False, about=text, **weights.net._asdict())
+    return buffer.getvalue()
+
+
+def read_weights(path: Path) -> Weights:
+    """The weights of a file; a file is read again only if it has been written since."""
+    try:
+        about = path.stat()
+        return _read_then(path.resolve(), about.st_size, about.st_mtime_ns)
+    except OSError as error:
+        raise WeightsError(f"The weights {path} cannot be read: {error.strerror}.") from error
+
+
+@lru_cache(maxsize=32)
+def _read_then(path: Path, *_written: int) -> Weights:
+    return weights_of(read_regular(path, MOST_BYTES), str(path))
+
+
+def weights_of(content: bytes, name: str = "") -> Weights:
+    """The weights in the content of a file."""
+    try:
+        with np.load(BytesIO(content), allow_pickle=False) as arrays:
+            about = json.loads(arrays["about"].tobytes())
+            net = Net(*(np.ascontiguousarray(arrays[field]) for field in Net._fields))
+        versions = about["rules_version"], about["features_version"]
+        rules, players = RuleSet.from_dict(about["rules"]), int(about["players"])
+        facts = layout_for(rulebook(rules, players)).facts
+        training = dict(about["training"])
+    except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile, PickosimError) as error:
+        raise WeightsError(f"{name or 'The file'} does not hold weights of a champion.") from error
+    if versions != (RULES_VERSION, FEATURES_VERSION):
+        raise WeightsError(
+            f"The weights {name} were trained with another version of pickosim "
+            f"({training.get('version', 'unknown')}); train them again: {training.get('command', '')}"
+        )
+    wanted = {
+        "facts": (np.int16, (facts, FIRST)),
+        "second": (np.int16, (FIRST, SECOND)),
+        "second_bias": (np.int32, (SECOND,)),
+        "output": (np.int16, (SECOND,)),
+        "output_bias": (np.int32, (1,)),
+    }
+    for field, (kind, shape) in wanted.items():
+        array = getattr(net, field)
+        if array.dtype != kind or array.shape != shape:
+            raise WeightsError(f"{name or 'The file'}: {field} is not {kind.__name__} {shape}.")
+    return Weights(net, rules, players, training)

@@ -1,0 +1,344 @@
+"""The training: rounds of games, each followed by a fit of the net and a test of its strength.
+
+Round 0 is of games of `expected`, whose results are the targets. From then on the net plays: with two players mostly
+against itself, with more at mixed tables, so that it is no best response to a single bot. Each round is fitted to the
+positions of the last ones. A round's games need the net of the round before, so each is a stage of the run; the fit
+takes place between stages, and is repeated when a run is resumed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from hashlib import sha256
+from math import ceil, sqrt
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic.dataclasses import dataclass
+
+from pickosim import __version__
+from pickosim.amounts import parse_count
+from pickosim.bots.entrants import Entrant, make_entrants
+from pickosim.columns import Frame, frames_by_name, percent
+from pickosim.engine.rulebook import rulebook
+from pickosim.engine.tally import PARTS
+from pickosim.files import write_whole
+from pickosim.learning.features import layout_for
+from pickosim.learning.fit import Fit, new_parameters
+from pickosim.learning.net import CHANCE_ONE, rounded
+from pickosim.learning.weights import Weights, as_bytes
+from pickosim.rule_files import as_arguments
+from pickosim.runs.results import Results
+from pickosim.runs.run import plan_digest
+from pickosim.runs.sums import Sums
+from pickosim.stats.moments import Moments, Rate, share_rate
+from pickosim.studies.study import Frames, StudyBase, about_unfinished, study_function
+from pickosim.studies.train_lessons import LEARNER, TEACHER, Lesson, Test, unpacked
+from pickosim.studies.train_options import WEIGHTS, TrainOptions
+from pickosim.studies.variants import GivenRules, StoredRules, read_rules
+
+FRAMES = frames_by_name(
+    Frame(
+        "rounds",
+        "One row per round: the games learned from, and the strength of the net after it.",
+        "round games positions fit_error test_games win_share±",
+    ),
+)
+
+SPARRING = "winner"
+"""Takes part in mixed tables, besides `expected`."""
+
+TRACE = 0.95
+"""λ of the targets; 1 as long as the net knows little."""
+
+KEPT = 3
+"""Rounds whose positions a fit takes in."""
+
+FIRST_EPOCHS, EPOCHS = 3, 2
+FIRST_RATE, RATE, RATE_DECAY = 2e-3, 1e-3, 0.75
+"""Rates of learning: of the first fit, of the second, and how they go on."""
+
+WEIGHTS_FILE = f"weights{WEIGHTS}"
+
+
+def plan(options: TrainOptions) -> Train:
+    """The training that these options ask for; whatever cannot be played is refused."""
+    given, rules = read_rules(options.rules, options.set)
+    rulebook(rules, options.players)  # raises an error if the rules do not allow these seats
+    return Train(
+        rules=rules,
+        given_rules=given,
+        players=options.players,
+        entrants=tuple(make_entrants([TEACHER, SPARRING])),
+        games=parse_count(options.games),
+        rounds=options.rounds,
+        test_games=parse_count(options.test_games),
+        seed=options.seed,
+    )
+
+
+train = study_function(TrainOptions, plan)
+
+
+def tables_of(players: int, number: int) -> list[tuple[tuple[str, ...], int]]:
+    """The tables of a round, each with its share of the games in percent."""
+    if number == 0:
+        return [((TEACHER,) * players, 100)]
+    if players == 2:
+        return [
+            ((LEARNER, LEARNER), 80),
+            ((LEARNER, TEACHER), 10),
+            ((LEARNER, SPARRING), 10),
+        ]
+    rivals = tuple(TEACHER if seat % 2 else SPARRING for seat in range(players - 1))
+    opposite = list(rivals)
+    opposite[(players - 1) // 2] = LEARNER
+    return [
+        ((LEARNER,) * players, 30),
+        ((LEARNER, *(TEACHER,) * (players - 1)), 30),
+        ((LEARNER, *rivals), 20),
+        ((LEARNER, *opposite), 20),
+    ]
+
+
+@dataclass(frozen=True)
+class Train(StudyBase):
+    """What is learned, from how many games. Every lesson and every test is a part of the run."""
+
+    kind: ClassVar[str] = "train"
+    sources: ClassVar[tuple[str, ...]] = ("studies.train",)
+    frame_types: ClassVar = FRAMES
+    main_frame: ClassVar[str] = "rounds"
+
+    rules: StoredRules
+    given_rules: GivenRules
+    players: int
+    entrants: tuple[Entrant, ...]
+    """The bots that take part."""
+    games: int
+    """Per round."""
+    rounds: int
+    test_games: int
+    """Per round."""
+    seed: int
+
+    @property
+    def title(self) -> str:
+        """What is learned, in a line."""
+        return f"Training for {self.players} players, rules {self.rules.name}, seed {self.seed}"
+
+    @property
+    def command(self) -> str:
+        """The command of this training."""
+        rules = " ".join(as_arguments(self.rules))
+        return (
+            f"pickosim train {rules} --players {self.players} --games {self.games} --rounds {self.rounds} "
+            f"--test-games {self.test_games} --seed {self.seed}"
+        )
+
+    # ------------------------------------------------------------------------------------------ what is played
+
+    @property
+    def parts(self) -> int:
+        """The lessons and tests of all rounds."""
+        return self.rounds * self._parts_per_round
+
+    @property
+    def _parts_per_round(self) -> int:
+        most = max(len(tables_of(self.players, number)) for number in range(2))
+        return (most + 1) * self.players
+
+    def stage(self, number: int, sums: Sequence[Sums]) -> list[Lesson | Test]:
+        """The test of the last round's net, and the lessons of the next round."""
+        if number > self.rounds:
+            return []
+        tasks: list[Lesson | Test] = []
+        if number > 0:
+            self._pupil.learn(number - 1, sums)
+            tasks += self._tests(number - 1)
+        if number < self.rounds:
+            tasks += self._lessons(number)
+        return tasks
+
+    @cached_property
+    def _pupil(self) -> _Pupil:
+        return _Pupil(self)
+
+    def _lessons(self, number: int) -> Iterator[Lesson]:
+        """The games of a round: each table in all rotations of its seats."""
+        part = number * self._parts_per_round
+        weights = self._pupil.weights
+        for table, share in tables_of(self.players, number):
+            games = ceil(self.games * share / (100 * self.players))
+            for seat in range(self.players):
+                yield Lesson(
+                    part=part,
+                    table=table[-seat:] + table[:-seat] if seat else table,
+                    rules=self.rules,
+                    seed=self.seed,
+                    first=0,
+                    number=games,
+                    entrants=self.entrants,
+                    weights=weights,
+                    weights_digest=_digest(weights),
+                    trace=1.0 if number <= 1 else TRACE,
+                )
+                part += 1
+
+    def _tests(self, number: int) -> Iterator[Test]:
+        """The test of a round's net, in as many parts as there are players."""
+        weights = self._pupil.weights
+        for k in range(self.players):
+            yield Test(
+                part=(number + 1) * self._parts_per_round - self.players + k,
+                table=(LEARNER, *(TEACHER,) * (self.players - 1)),
+                rules=self.rules,
+                seed=self.seed,
+                first=0,
+                number=max(2, ceil(self.test_games / self.players**2)),
+                entrants=self.entrants,
+                weights=weights,
+                weights_digest=_digest(weights),
+            )
+
+    # ------------------------------------------------------------------------------------------------ results
+
+    def _strength(self, number: int, sums: Sequence[Sums]) -> tuple[int, Rate] | None:
+        """The games of a round's test and the share of them that the net won; None before it is played."""
+        end = (number + 1) * self._parts_per_round
+        tested = [part for part in sums[end - self.players : end] if part]
+        if not tested:
+            return None
+        blocks, won, squares = (
+            sum(int(part[name]) for part in tested) for name in ("blocks", "won", "won_squared")
+        )
+        moments = Moments.of(blocks, won, squares, PARTS * self.players, PARTS)
+        return blocks * self.players, share_rate([moments])
+
+    def frames(self, sums: Sequence[Sums]) -> Frames:
+        """The rounds."""
+        rows = []
+        for number, (positions, error) in enumerate(self._pupil.history):
+            tested = self._strength(number, sums)
+            assert tested is not None
+            games, share = tested
+            rows.append(
+                {
+                    "round": number,
+                    "games": self._games_of(number),
+                    "positions": positions,
+                    "fit_error": sqrt(error),
+                    "test_games": games,
+                    "win_share": share.value,
+                    "win_share_low": share.low,
+                    "win_share_high": share.high,
+                }
+            )
+        return {"rounds": FRAMES["rounds"].build(rows)}
+
+    def _games_of(self, number: int) -> int:
+        tables = tables_of(self.players, number)
+        return sum(
+            self.players * ceil(self.games * share / (100 * self.players)) for _, share in tables
+        )
+
+    @property
+    def leaves_files(self) -> bool:
+        """The weights."""
+        return True
+
+    def files(self, sums: Sequence[Sums]) -> dict[str, bytes]:
+        """The weights."""
+        return {WEIGHTS_FILE: self._pupil.weights}
+
+    def deliver(self, results: Results) -> None:
+        """Copy the weights to where they were asked for."""
+        folder = results.folder
+        if folder is not None and folder.suffix == ".run":
+            write_whole(folder.with_suffix(WEIGHTS), (folder / WEIGHTS_FILE).read_bytes())
+
+    def status(self, sums: Sequence[Sums]) -> str:
+        """The strength after the last round that was tested."""
+        for number in range(self.rounds - 1, -1, -1):
+            if tested := self._strength(number, sums):
+                return f"round {number}: {_share(tested[1])} against {TEACHER}"
+        return "round 0"
+
+    def summary(self, sums: Sequence[Sums], frames: Frames) -> dict[str, Any]:
+        """The strength at last."""
+        tested = self._strength(self.rounds - 1, sums)
+        assert tested is not None
+        games, share = tested
+        unfinished = sum(int(part["unfinished"]) for part in sums if part)
+        rivals = TEACHER if self.players == 2 else f"{self.players - 1} × {TEACHER}"
+        return {
+            "games": sum(self._games_of(number) for number in range(self.rounds))
+            + self.rounds * games,
+            "unfinished": unfinished,
+            "headline": f"The champion wins {_share(share)} of {games:,} games against {rivals}; "
+            f"{percent(1 / self.players)} would be even.",
+            "sentences": [],
+            "remarks": [*about_unfinished(unfinished)],
+        }
+
+
+def _share(share: Rate) -> str:
+    assert share.value is not None and share.low is not None and share.high is not None
+    return f"{100 * share.value:.1f} ± {50 * (share.high - share.low):.1f} %"
+
+
+def _digest(weights: bytes) -> str:
+    return sha256(weights).hexdigest()[:16]
+
+
+class _Pupil:
+    """The net of a training, and what it has learned from."""
+
+    def __init__(self, study: Train) -> None:
+        self.study = study
+        facts = layout_for(rulebook(study.rules, study.players)).facts
+        self.fit = Fit(new_parameters(facts, study.seed))
+        self.seen = np.zeros(facts, np.int64)
+        """How often each fact has been true."""
+        self.history: list[tuple[int, float]] = []
+        """By round: positions learned from, and the mean squared error of the fit."""
+        self.pool: list[tuple[NDArray[np.int16], NDArray[np.float32]]] = []
+        self.weights = b""
+
+    def learn(self, number: int, sums: Sequence[Sums]) -> None:
+        """Fit the net to the positions of a round, and of those before."""
+        if number < len(self.history):
+            return
+        study = self.study
+        begin = number * study._parts_per_round
+        lessons = sums[begin : begin + len(tables_of(study.players, number)) * study.players]
+        slots = np.concatenate([unpacked(part["slots"]) for part in lessons])
+        targets = np.concatenate([part["targets"] for part in lessons])
+        new = slots, (targets / CHANCE_ONE).astype(np.float32)
+        self.seen += np.bincount(slots.reshape(-1), minlength=len(self.seen))
+        self.pool = [*self.pool[1 - KEPT :], new] if number > 1 else [new]
+        rate = RATE * RATE_DECAY ** max(0, number - 1) if number else FIRST_RATE
+        error = self.fit.run(
+            np.concatenate([slots for slots, _ in self.pool]),
+            np.concatenate([targets for _, targets in self.pool]),
+            epochs=EPOCHS if number else FIRST_EPOCHS,
+            rate=rate,
+            last_rate=rate / 10,
+            seed=study.seed + number,
+        )
+        self.history.append((len(targets), error))
+        net = rounded(self.fit.parameters)
+        net.facts[self.seen == 0] = 0
+        about = {
+            "command": study.command,
+            "seed": study.seed,
+            "round": number,
+            "run": plan_digest(study),
+            "version": __version__,
+        }
+        self.weights = as_bytes(Weights(net, study.rules, study.players, about))
+
+
+STUDY = Train

@@ -1,0 +1,172 @@
+"""Lessons and tests: the games of a training, played by workers, and what they send back.
+
+A lesson is recorded games as features and targets. They are sent as whole numbers, like all sums: the features four to
+a number, the targets in parts of a sure win.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pickosim.bots.entrants import Entrant, check_bot_sources
+from pickosim.bots.strategy import Strategy
+from pickosim.engine.tally import win_parts
+from pickosim.games.batch import play_games
+from pickosim.games.match import make_match
+from pickosim.games.recording import record_games
+from pickosim.learning.features import features_of
+from pickosim.learning.learned import Learned
+from pickosim.learning.net import CHANCE_ONE, chances_of, curve
+from pickosim.learning.targets import targets_of
+from pickosim.learning.weights import weights_of
+from pickosim.parcels import Parcel
+from pickosim.rules import RuleSet
+from pickosim.runs.sums import Sums
+from pickosim.studies.schedule import lane
+
+LEARNER = "learner"
+"""Stands for the net in training at a table of bots."""
+
+TEACHER = "expected"
+"""Plays the first round, and all tests."""
+
+_PACKED = 4
+"""Features in a number of 64 bits."""
+
+
+@dataclass(frozen=True)
+class _Games:
+    """Some games at a table with the net in training."""
+
+    part: int
+    table: tuple[str, ...]
+    """Bots by seat."""
+    rules: RuleSet
+    seed: int
+    first: int
+    """The number of the first game in the part's lane."""
+    number: int
+    """How many games, or blocks of games."""
+    entrants: tuple[Entrant, ...]
+    """The bots besides the net, with the digests of their sources."""
+    weights: bytes = field(repr=False)
+    weights_digest: str
+
+    @property
+    def name(self) -> str:
+        """Its part and games."""
+        return f"{self.part:06d}-{self.first:012d}-{self.first + self.number:012d}"
+
+    @property
+    def parcels(self) -> dict[str, Parcel]:
+        """None: the net comes with the task, all other bots with pickosim."""
+        return {}
+
+    def check(self, places: Mapping[str, Path]) -> None:
+        """Compare the bots: a worker may be on another machine, or have started before an edit."""
+        check_bot_sources(self.entrants)
+
+    def bots(self) -> list[str | Strategy]:
+        """The bots by seat; the net is loaded once."""
+        if LEARNER not in self.table:
+            return list(self.table)
+        learner = Learned(weights_of(self.weights).net)
+        return [learner if bot == LEARNER else bot for bot in self.table]
+
+
+@dataclass(frozen=True)
+class Lesson(_Games):
+    """Games to learn from."""
+
+    trace: float
+
+    @property
+    def games(self) -> int:
+        """How many games it plays."""
+        return self.number
+
+    def warm_up(self) -> None:
+        """Play a few games, for the kernels that they need."""
+        self._played(4)
+
+    def play(self, places: Mapping[str, Path], *, save_games: bool) -> tuple[Sums, bytes]:
+        """Features and targets of the positions after turns of the learner; after all turns in the first round."""
+        return self._played(self.number), b""
+
+    def _played(self, number: int) -> Sums:
+        match = make_match(self.bots(), self.rules, self.seed)
+        recording = record_games(match, lane(self.part) + self.first, number)
+        slots = features_of(match.books, recording.positions, recording.seat)
+        learns = np.array([bot == LEARNER for bot in self.table])
+        if learns.any():
+            chances = chances_of(slots, weights_of(self.weights).net, curve())
+        else:
+            chances, learns = np.full(len(slots), 1 / len(learns)), ~learns
+        expected = np.where(learns[recording.seat], recording.expected, np.nan)
+        if LEARNER not in self.table:
+            expected[:] = np.nan
+        targets = targets_of(chances, expected, recording.first, recording.wins, self.trace)
+        ends = np.zeros(len(slots), np.bool_)
+        ends[recording.first[1:] - 1] = True
+        keep = learns[recording.seat] & ~ends  # who has won at the end is known without a net
+        return {
+            "slots": packed(slots[keep]),
+            "targets": np.rint(np.clip(targets[keep], 0, 1) * np.float64(CHANCE_ONE)).astype(
+                np.int64
+            ),
+            "unfinished": np.array((~recording.tally.finished).sum(), np.int64),
+        }
+
+
+@dataclass(frozen=True)
+class Test(_Games):
+    """Blocks of games of the net against `expected`, with the same dice in each seat."""
+
+    @property
+    def games(self) -> int:
+        """One per seat and block."""
+        return self.number * len(self.table)
+
+    def warm_up(self) -> None:
+        """Play a few games, for the kernels that they need."""
+        self._played(2)
+
+    def play(self, places: Mapping[str, Path], *, save_games: bool) -> tuple[Sums, bytes]:
+        """The wins of the net, with the squares of blocks."""
+        return self._played(self.number), b""
+
+    def _played(self, number: int) -> Sums:
+        won = np.zeros(number, np.int64)
+        unfinished = 0
+        bots, players = self.bots(), len(self.table)
+        for seat in range(players):
+            seated = [bots[(k - seat) % players] for k in range(players)]
+            tally = play_games(
+                make_match(seated, self.rules, self.seed), lane(self.part) + self.first, number
+            )
+            won += win_parts(tally.rank)[:, seat]
+            unfinished += int((~tally.finished).sum())
+        return {
+            "blocks": np.array(number, np.int64),
+            "won": won.sum(),
+            "won_squared": (won * won).sum(),
+            "unfinished": np.array(unfinished, np.int64),
+        }
+
+
+def packed(slots: NDArray[np.int16]) -> NDArray[np.int64]:
+    """(n, ⌈slots / 4⌉): features as 64-bit numbers."""
+    wide = -(-slots.shape[1] // _PACKED) * _PACKED
+    out = np.zeros((len(slots), wide), "<i2")
+    out[:, : slots.shape[1]] = slots
+    return out.view("<i8").astype(np.int64)
+
+
+def unpacked(numbers: NDArray[np.int64]) -> NDArray[np.int16]:
+    """The inverse of `packed`; padded with empty features."""
+    return numbers.astype("<i8").view("<i2").astype(np.int16)

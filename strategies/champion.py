@@ -1,0 +1,78 @@
+"""Plays to win, by what it has learned from games against itself."""
+
+from functools import lru_cache
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from pickosim.bots.loading import load_bot
+from pickosim.bots.table_view import FloatArray
+from pickosim.bots.view import After
+from pickosim.learning.learned import chances_after
+from pickosim.learning.weights import Weights, read_weights
+from pickosim.rule_files import as_arguments
+from pickosim.rules import RuleSet
+from pickosim.solver.valuation import Valuation
+
+WEIGHTS = Path(__file__).parent / "weights"
+"""One file per rule set and number of players, written by `pickosim train`."""
+
+
+class Champion(Valuation):
+    """Maximises its chance to win the game, learned by self-play, with perfect dice play.
+
+    A small net says the chance to win of any position. It has weights for classic and extrawurm with 2 to 5
+    players as far as they are shipped; `weights` is a file of weights for other rules, see `pickosim train`. Without
+    weights it does not play, or plays like `winner` if that is named as `fallback`.
+
+    Origin: pickosim, see docs/champion.md.
+    """
+
+    weights: Path | None = None
+    fallback: Literal["none", "winner"] = "none"
+
+    data_files: ClassVar = tuple(
+        f"{WEIGHTS.name}/{path.name}" for path in sorted(WEIGHTS.glob("*.npz"))
+    )
+    values_are_win_chances: ClassVar = True
+
+    def __post_init__(self) -> None:
+        if self.weights is not None:
+            read_weights(self.weights)
+
+    def value(self, after: After) -> FloatArray:
+        weights = self._weights(after.rules, after.players)
+        if weights is None:
+            instead = load_bot(self.fallback)
+            assert isinstance(instead, Valuation)
+            return instead.value(after)
+        return chances_after(after, weights.net)
+
+    def objection(self, rules: RuleSet, players: int) -> str:
+        if self._weights(rules, players) is not None or self.fallback == "winner":
+            return ""
+        if self.weights is not None:
+            return f"{read_weights(self.weights).objection(rules, players)} ({self.weights})."
+        given = " ".join(as_arguments(rules))
+        return (
+            f"it has no weights for the rules {rules.name} with {players} players. To train them: "
+            f"pickosim train {given} --players {players} --out my_champion.npz; then play "
+            "champion:weights=my_champion.npz. Or let it play like winner: champion:fallback=winner."
+        )
+
+    def _weights(self, rules: RuleSet, players: int) -> Weights | None:
+        """The weights for a game, or None."""
+        files = (
+            (self.weights,)
+            if self.weights
+            else tuple(map(WEIGHTS.parent.joinpath, self.data_files))
+        )
+        return _fitting(files, rules, players)
+
+
+@lru_cache(maxsize=256)
+def _fitting(files: tuple[Path, ...], rules: RuleSet, players: int) -> Weights | None:
+    for file in files:
+        weights = read_weights(file)
+        if not weights.objection(rules, players):
+            return weights
+    return None

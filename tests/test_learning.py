@@ -1,0 +1,354 @@
+"""Learning: features, the net of whole numbers, targets, recorded games, training, and the champion."""
+
+from __future__ import annotations
+
+from math import exp
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+import reference
+
+import pickosim
+from pickosim.bots.digest import source_digest
+from pickosim.bots.loading import built_in_bots, built_in_players, load_bot
+from pickosim.engine.results import POSITION
+from pickosim.engine.rulebook import rulebook
+from pickosim.errors import BotError, PickosimError
+from pickosim.games.batch import play_games
+from pickosim.games.calibration import calibrate
+from pickosim.games.match import make_match
+from pickosim.games.recording import record_games
+from pickosim.games.trace import trace_games, traced_game
+from pickosim.learning import net as nets
+from pickosim.learning.features import features_of, layout_for
+from pickosim.learning.fit import new_parameters
+from pickosim.learning.learned import Learned
+from pickosim.learning.net import Net, chances_of, curve, rounded, win_chances
+from pickosim.learning.targets import errors_of, targets_of
+from pickosim.learning.weights import Weights, as_bytes, read_weights
+from pickosim.rule_files import PRESETS, load_rules
+
+SHIPPED = sorted((Path(__file__).parents[1] / "strategies/weights").glob("*.npz"))
+
+
+def random_net(rules: str, players: int, seed: int = 0) -> Net:
+    return rounded(new_parameters(layout_for(rulebook(load_rules(rules), players)).facts, seed))
+
+
+def recorded(rules: str, players: int, games: int = 20):
+    bots = ["expected", *["random"] * (players - 1)]
+    return record_games(make_match(bots, rules, 3), 0, games)
+
+
+# ------------------------------------------------------------------------------------------ recorded games
+
+
+@pytest.mark.parametrize(("rules", "players"), [("classic", 2), ("extrawurm", 4)])
+def test_a_recording_has_every_turn_with_its_position_and_outcome(rules, players):
+    played = recorded(rules, players)
+    assert len(played.positions) == played.tally.turns.sum()
+    assert np.isfinite(played.expected[played.seat == 0]).all()
+    assert np.isnan(played.expected[played.seat != 0]).all()
+    last = played.first[1:] - 1
+    assert played.positions["over"][last].all()
+    assert not np.delete(played.positions["over"], last).any()
+    assert (played.positions["worms"][last, :players] == played.tally.worms).all()
+    assert (played.outcome == played.wins[played.game, played.seat]).all()
+    frame = played.frame()
+    assert frame.height == len(played.positions)
+    own = frame.filter((pl.col("game") == 7) & (pl.col("seat") == 1))
+    assert own["turn"].to_list()[:2] == [2, 2 + players]
+    ended = frame.row(int(last[4]), named=True)
+    seats = [(ended["seat"] + step) % players for step in range(players)]
+    assert list(ended["scores"]) == played.tally.score[4][seats].tolist()
+
+
+def test_what_a_valuation_expects_of_its_turns_comes_true_on_average():
+    """`expected` values the change in worms, which the positions before and after its turns tell."""
+    played = pickosim.record(["expected", "random"], games=400, seed=2)
+    frame = played.frame()
+    worms = frame.select(
+        "game", "seat", own=pl.col("worms").arr.get(0), rival=pl.col("worms").arr.get(1)
+    )
+    # Before a turn of seat 0, seat 1 has moved: what is the rival's there is its own here.
+    before = worms.with_columns(pl.col("own", "rival").shift(1, fill_value=0))
+    gain = (worms["own"] - worms["rival"]) - (before["rival"] - before["own"])
+    turns = ((worms["seat"] == 0) & (frame["turn"] > 1)).to_numpy()
+    error = gain.to_numpy()[turns] - played.expected[turns]
+    assert abs(error.mean()) < 4 * error.std() / np.sqrt(turns.sum())
+
+
+# ------------------------------------------------------------------------------------------------ features
+
+
+@pytest.mark.parametrize("rules", PRESETS)
+@pytest.mark.parametrize("players", [2, 5])
+def test_facts_of_all_slots_are_different(rules, players):
+    match = make_match(["random"] * players, rules, 1)
+    played = record_games(match, 0, 10)
+    slots, layout = (
+        features_of(match.books, played.positions, played.seat),
+        layout_for(match.books),
+    )
+    assert slots.shape == (len(played.positions), layout.slots)
+    assert slots.min() >= 0
+    assert slots.max() < layout.facts
+    seen = [set(np.unique(column)) - {0} for column in slots.T]
+    assert sum(map(len, seen)) == len(set.union(*seen))
+    assert len(np.unique(slots, axis=0)) > len(slots) / 2  # it tells positions apart
+
+
+def test_features_do_not_depend_on_who_sits_where():
+    players = 4
+    match = make_match(["expected", "random", "thief", "random"], "extrawurm", 1)
+    played = record_games(match, 0, 10)
+    here = features_of(match.books, played.positions, played.seat)
+    for step in (1, 3):
+        moved = played.positions.copy()
+        for field in POSITION.names:
+            if moved[field].ndim == 2 and field != "place":
+                moved[field][:, :players] = np.roll(moved[field][:, :players], step, axis=1)
+        there = features_of(match.books, moved, (played.seat + step) % players)
+        assert (here == there).all()
+
+
+# ------------------------------------------------------------------------------------------------- the net
+
+
+def reference_chance(net: Net, slots: list[int]) -> int:
+    """The net in plain Python, on whole numbers of any size."""
+    cap = int(nets.CAP * nets.ONE)
+    sums = [sum(int(net.facts[fact, x]) for fact in slots) for x in range(nets.FIRST)]
+    active = [min(max(number, 0), cap) for number in sums]
+    logit = int(net.output_bias[0])
+    for y in range(nets.SECOND):
+        hidden = int(net.second_bias[y])
+        hidden += sum(a * int(net.second[x, y]) for x, a in enumerate(active))
+        assert abs(hidden) < 1 << 31
+        logit += min(max(hidden >> nets.WEIGHT_BITS, 0), cap) * int(net.output[y])
+    edge = nets.MOST_LOGIT * nets.LOGIT_ONE
+    point, rest = divmod(min(max(logit, -edge), edge) + edge, nets.LOGIT_ONE >> nets.CURVE_BITS)
+    low, high = curve()[point : point + 2].tolist()
+    return low + (high - low) * rest // (nets.LOGIT_ONE >> nets.CURVE_BITS)
+
+
+@pytest.mark.parametrize(("rules", "players"), [("classic", 2), ("extrawurm", 3)])
+def test_the_net_equals_plain_python(rules, players):
+    match = make_match(["random"] * players, rules, 1)
+    played = record_games(match, 0, 3)
+    slots = features_of(match.books, played.positions, played.seat)
+    for net in (random_net(rules, players), random_net(rules, players, 1)):
+        expected = [reference_chance(net, row) / nets.CHANCE_ONE for row in slots.tolist()]
+        assert chances_of(slots, net, curve()).tolist() == expected
+
+
+def test_the_curve_is_the_logistic_function():
+    points = curve()[:-1] / nets.CHANCE_ONE
+    logits = np.arange(len(points)) / (1 << nets.CURVE_BITS) - nets.MOST_LOGIT
+    assert points == pytest.approx([1 / (1 + exp(-logit)) for logit in logits], abs=1e-7)
+
+
+def test_results_of_a_turn_are_valued_like_positions_on_their_own():
+    """Of the results of a turn only the differences are added up; where the game is over, the win share counts."""
+    players = 3
+    match = make_match(["expected"] * players, "extrawurm", 1)
+    played = record_games(match, 0, 10)
+    net = random_net("extrawurm", players)
+    for seat in range(players):
+        rows = np.flatnonzero(played.seat == seat)
+        together = win_chances(match.books, played.positions[rows], seat, net)
+        slots = features_of(match.books, played.positions[rows], played.seat[rows])
+        over = played.positions["over"][rows]
+        alone = np.where(over, played.outcome[rows], chances_of(slots, net, curve()))
+        assert together.tolist() == alone.tolist()
+
+
+# ------------------------------------------------------------------------------------------------- targets
+
+
+def test_without_expectations_the_targets_are_the_outcomes():
+    played = recorded("extrawurm", 3)
+    unknown = np.full(len(played.expected), np.nan)
+    chances = np.random.default_rng(0).random(len(unknown))
+    for trace in (1.0, 0.5):
+        targets = targets_of(chances, unknown, played.first, played.wins, trace)
+        assert (targets == played.outcome.astype(np.float32)).all()
+
+
+def test_targets_of_two_players_by_hand():
+    """Three turns: seat 0, seat 1, seat 0, who wins."""
+    chance, expected = np.array([0.5, 0.6, 0.9]), np.array([np.nan, 0.7, 0.8])
+    first, wins = np.array([0, 3]), np.array([[1.0, 0.0]])
+    error_2 = 0.8 - (1 - 0.6)  # of seat 0, in turn 2
+    error_1 = 0.7 - (1 - 0.5)  # of seat 1, in turn 1
+    for trace in (0.0, 0.9, 1.0):
+        found = targets_of(chance, expected, first, wins, trace)
+        wanted = [1 - (0.5 + error_1 - trace * error_2), 1 - (0.4 + error_2), 1.0]
+        assert found == pytest.approx(wanted, abs=1e-6)
+
+
+def test_targets_of_three_players_by_hand():
+    """Seat 0 has the turns 0, 3 and 6, the last."""
+    chance = np.array([0.2, 0, 0, 0.5, 0, 0, 0])
+    expected = np.array([np.nan] * 3 + [0.4, np.nan, np.nan, 0.8])
+    first, wins = np.array([0, 7]), np.array([[1.0, 0.0, 0.0]])
+    found = targets_of(chance, expected, first, wins, 0.5)
+    after_3 = 0.8 + 0.5 * (1 - 1)
+    assert found[[0, 3, 6]] == pytest.approx([0.4 + 0.5 * (after_3 - 0.5), after_3, 1], abs=1e-6)
+    assert errors_of(chance, expected, first, 3)[[0, 3]] == pytest.approx([0.2, 0.3])
+
+
+# ------------------------------------------------------------------------------------------------ training
+
+
+TINY = {"games": 600, "rounds": 2, "test_games": 200, "seed": 1, "workers": 1}
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    """A champion for classic with two players that has learned for a second, and the results of its training."""
+    path = tmp_path_factory.mktemp("training") / "tiny.npz"
+    return path, pickosim.train("classic", 2, **TINY, out=path)
+
+
+def test_training_twice_with_one_seed_gives_the_same_weights(tiny, tmp_path):
+    path, results = tiny
+    again = pickosim.train("classic", 2, **TINY | {"workers": 2}, out=tmp_path / "again.npz")
+    one, other = read_weights(path), read_weights(tmp_path / "again.npz")
+    for a, b in zip(one.net, other.net, strict=True):
+        assert (a == b).all()
+    assert results.rounds.equals(again.rounds)
+    changed = pickosim.train("classic", 2, **TINY | {"seed": 2}, out=tmp_path / "other.npz")
+    assert not changed.rounds.equals(results.rounds)
+    assert one.training["seed"] == 1
+    assert one.training["command"].startswith("pickosim train --rules classic --players 2")
+
+
+def test_a_resumed_training_gives_the_same_weights(tiny):
+    path, results = tiny
+    folder, weights = results.folder, path.read_bytes()
+    assert (folder / "weights.npz").read_bytes() == weights
+    shards = sorted((folder / "sums").iterdir())
+    for lost in (*shards[1::3], path, folder / "weights.npz"):
+        lost.unlink()
+    assert pickosim.resume(folder, workers=1).rounds.equals(results.rounds)
+    assert path.read_bytes() == weights
+
+
+def test_a_tiny_training_beats_random(tiny):
+    path, _ = tiny
+    match = make_match([f"champion:weights={path}", "random"], "classic", 99)
+    assert (play_games(match, 0, 300).rank[:, 0] == 1).mean() > 0.8
+
+
+def test_a_training_without_a_file_for_its_weights_is_refused():
+    with pytest.raises(PickosimError, match="out"):
+        pickosim.train("classic", 2, games=10)
+
+
+def test_any_rules_can_be_trained(tmp_path):
+    rules = load_rules(
+        "extrawurm",
+        [
+            "tiles={21=1,25=2,29=3,33=9}",
+            "exact_only=[]",
+            "specialists={weasel=29}",
+            "turn_limit=60",
+        ],
+    )
+    path = tmp_path / "odd.npz"
+    pickosim.train(rules, 3, games=12, rounds=2, test_games=9, workers=1, out=path)
+    weights = read_weights(path)
+    assert (weights.rules, weights.players) == (rules, 3)
+    for trace in trace_games(make_match([Learned(weights.net)] * 3, rules), 0, 3, check=True):
+        reference.check(trace)
+
+
+# -------------------------------------------------------------------------------------------- the champion
+
+
+def test_the_champion_says_how_to_train_it_for_other_rules():
+    with pytest.raises(BotError) as error:
+        make_match(["champion"] * 3, load_rules("french", ["dice=7"]))
+    assert "pickosim train --rules french --set dice=7 --players 3 --out" in str(error.value)
+    assert "champion" not in built_in_players(load_rules("french"), 3)
+    assert set(built_in_bots()) - set(built_in_players(load_rules("french"), 3)) == {"champion"}
+
+
+def test_without_weights_the_champion_plays_like_winner_if_asked_to():
+    games = [
+        play_games(make_match([bot, "random", "random"], "short", 1), 0, 20)
+        for bot in ("champion:fallback=winner", "winner")
+    ]
+    assert (games[0].score == games[1].score).all()
+
+
+def test_weights_for_something_else_are_refused(tiny, tmp_path):
+    path, _ = tiny
+    with pytest.raises(BotError, match="for 2 players, not 3"):
+        make_match([f"champion:weights={path}"] * 3)
+    with pytest.raises(BotError, match="where dice is 8, not 7"):
+        make_match([f"champion:weights={path}"] * 2, load_rules("classic", ["dice=7"]))
+    (tmp_path / "not.npz").write_bytes(b"weights")
+    with pytest.raises(BotError, match="does not hold weights"):
+        load_bot(f"champion:weights={tmp_path / 'not.npz'}")
+    with pytest.raises(BotError, match="No such file"):
+        load_bot(f"champion:weights={tmp_path / 'none.npz'}")
+
+
+def test_weights_count_in_the_digest_of_the_bot(tiny, tmp_path):
+    path, _ = tiny
+    weights = read_weights(path)
+    copy = tmp_path / "copy.npz"
+    copy.write_bytes(path.read_bytes())
+    bot = load_bot(f"champion:weights={copy}")
+    before = source_digest(bot)
+    assert before == source_digest(load_bot(f"champion:weights={path}"))
+    copy.write_bytes(as_bytes(Weights(weights.net, weights.rules, 2, {"seed": 2})))
+    assert source_digest(bot) != before
+
+
+def test_the_champion_explains_itself_in_win_chances(tiny):
+    path, _ = tiny
+    match = make_match([f"champion:weights={path}", "expected"], "classic", 1)
+    events, _ = traced_game(match, 0, why=True)
+    reasons = [event for event in events if event["event"] == "why"]
+    own = [event for event in reasons if event["seat"] == 0]
+    assert own
+    assert all(event["win_chances"] == (event["seat"] == 0) for event in reasons)
+    assert all(0 <= value <= 1 for event in own for _, value in event["options"])
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_shipped_weights_are_for_what_their_name_says(path):
+    weights = read_weights(path)
+    name, _, players = path.stem.rpartition("-")
+    assert weights.rules == load_rules(name)
+    assert weights.players == int(players)
+    assert f"--rules {name} --players {players} " in weights.training["command"]
+    assert {"seed", "run", "version"} <= set(weights.training)
+    assert f"weights/{path.name}" in type(load_bot("champion")).data_files
+    assert not load_bot("champion").objection(load_rules(name), int(players))
+    assert path.stat().st_size < 200_000
+
+
+def test_all_shipped_weights_are_small_together():
+    assert sum(path.stat().st_size for path in SHIPPED) < 1_600_000
+
+
+def test_the_calibration_counts_every_position_once(tiny):
+    path, _ = tiny
+    found = calibrate(read_weights(path), games=60, seed=4)
+    played = record_games(make_match([Learned(read_weights(path).net)] * 2, "classic", 4), 0, 60)
+    going_on = int((~played.positions["over"]).sum())
+    assert found.deciles["positions"].sum() == found.by_lead["positions"].sum() == going_on
+    assert (
+        found.errors["positions"].sum() == going_on
+    )  # before every one of them somebody has expected something
+    mean = (found.deciles["actual"] * found.deciles["positions"]).sum() / going_on
+    assert mean == pytest.approx(played.outcome[~played.positions["over"]].mean())
+    # With two players, the leader is said to be more likely to win.
+    ahead = found.by_lead.filter(pl.col("lead") > 3)["predicted"].mean()
+    assert ahead > found.by_lead.filter(pl.col("lead") < -3)["predicted"].mean() + 0.2
