@@ -131,6 +131,12 @@ _ALL = (
     _text("gain_of", "gain of", "Whose gain it is: that of a `starter` or of the `first taker`."),
     _count("players", "players", "Players per game."),
     _count("seat", "seat", "The seat; 0 begins."),
+    _count("turn", "turn", "Number of a turn, counted from 1 over the whole game."),
+    Column("grill", pl.List(pl.Int32), None, "grill", "Tiles on the grill, ascending."),
+    Column("flipped", pl.List(pl.Int32), None, "flipped", "Tiles that are out of the game, ascending."),
+    Column("specialists", pl.List(pl.String), None, "specialists", "Specialists."),
+    _count("supply", "supply", "Bratworms of the supply."),
+    _text("so_far", "so far", "What was counted in the game before, for its results, as JSON; null for nothing."),
     _count("matchup", "matchup", "Number of the matchup, from the names of its bots; its games are numbered from matchup × 10^12."),
     _count("game", "game", "Number of the game, which is the address of its dice.", pl.Int64),
     _count("seed", "seed", "Seed of the run.", pl.UInt64),
@@ -202,6 +208,8 @@ class Frame:
     """What a column means in this table, where the registry does not say it all."""
     formats: Mapping[str, Format] = field(default_factory=dict)
     """How numbers are written in this table, where that differs from the registry."""
+    types: Mapping[str, pl.DataType | type[pl.DataType]] = field(default_factory=dict)
+    """The types of columns in this table, where they differ from the registry."""
 
     def columns(self) -> Iterator[tuple[Column, bool]]:
         """The columns, and whether each has an interval."""
@@ -213,7 +221,7 @@ class Frame:
         known = COLUMNS[name]
         return Column(
             known.name,
-            known.dtype,
+            self.types.get(name, known.dtype),
             self.formats.get(name, known.format),
             known.label,
             self.notes.get(name, known.description),
