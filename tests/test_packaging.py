@@ -32,7 +32,7 @@ LAYERS = {
     "bots": "table_view view strategy heuristics plain simple cell_code digest guard given keeper program command specs "
     "loading catalogue entrants",
     "solver": "graph law lanes solve cache valuation rolling",
-    "games": "match ask batch positions frames trace observers check",
+    "games": "match ask batch positions pickups frames trace observers check",
     "turn_odds": "question answer",
     "stats": "moments estimates quantiles multiple_testing ratings sprt",
     "runs": "sums progress provenance orders manifest folder results at_worker cluster workers run",
