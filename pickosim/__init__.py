@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from pickosim.studies.rank import rank
     from pickosim.studies.stored import list_runs, load_results
     from pickosim.studies.tournament import tournament
+    from pickosim.studies.worths import worths
     from pickosim.turn_odds.answer import odds
 
 __version__ = "0.2.0"
@@ -97,6 +98,7 @@ _HOMES = {
     "show_strategy": "api",
     "tournament": "studies.tournament",
     "watch": "api",
+    "worths": "studies.worths",
 }
 
 __all__ = [
@@ -145,6 +147,7 @@ __all__ = [
     "show_strategy",
     "tournament",
     "watch",
+    "worths",
 ]
 
 

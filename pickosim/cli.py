@@ -702,6 +702,49 @@ def check(
         raise typer.Exit(1)
 
 
+@app.command()
+def worths(
+    bot: Bot,
+    rules: Rules = "extrawurm",
+    sets: Sets = None,
+    players: Annotated[int, typer.Option(help="Players per game.")] = 4,
+    games: Annotated[str, typer.Option(help="Games per round, e.g. 20k.")] = "4k",
+    seed: Seed = 0,
+    rounds: Annotated[int, typer.Option(min=1, help="Rounds at most.")] = 6,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, help="Processes to play in.", show_default="all cores"),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Find what specialists are worth to a bot that states it.
+
+    Each round measures what a pick-up adds to the score, and states that in the next one, until both agree.
+    """
+    loaded = _load(rules, sets)
+    with compiling():
+        from pickosim.studies.options import CORES
+        from pickosim.studies.worths import worths as find_worths
+
+        with progress_bar() as progress:
+            found = find_worths(
+                bot,
+                loaded,
+                players,
+                games,
+                seed,
+                rounds=rounds,
+                workers=workers or CORES,
+                progress=progress,
+            )
+    if as_json:
+        print(json_of(found.to_dicts()))
+    else:
+        from pickosim.reports.worths_text import worths_text
+
+        show(*worths_text(found))
+
+
 # -------------------------------------------------------------------------------------------------- single games
 
 

@@ -38,6 +38,7 @@ class Pickup(Protocol):
     seat: U8  # of the player who gained it
     tiles_left: U8  # on the grill after that turn
     standing: U8  # of the player before that claim
+    former: U8  # specialist that the player held before, or NOTHING
 
 
 PICKUP = dtype_of(Pickup)
@@ -186,6 +187,7 @@ def _find(
                 pickup.specialist = specialist
                 pickup.seat = seat
                 pickup.standing = noted.standing
+                pickup.former = noted.held
                 left = as_int(game.grill)
                 pickup.tiles_left = 0
                 while left:
