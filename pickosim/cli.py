@@ -809,7 +809,9 @@ def watch(
     if why and as_json:
         raise PickosimError("--why is printed as text; the trace of --json has no field for it.")
     if position is None and bool(bots) == bool(folder):
-        raise PickosimError("Name the bots to watch, or a run with --from: one of both.")
+        raise PickosimError(
+            "Name the bots to watch, or a run with --from: one of both; or a position with --from-position."
+        )
     _check_source(context, folder, position)
     from pickosim.bots.guard import GAME_SECONDS, answer_seconds, check_seconds
     from pickosim.games.positions import load_position, position_text

@@ -877,6 +877,16 @@ def test_a_verdict_is_where_the_corrected_interval_lies():
     assert judged(Estimate(0.02, 0.001), 0.01, 1000, 1)["verdict"] is None
 
 
+def test_a_specialist_that_nobody_gains_has_no_verdict_and_no_part_in_the_mean():
+    found = balance(quick("bratworms=0"), ["eager"], 2, 80, SEED, pickups_only=True).pickups
+    raven, others = found.filter(specialist="raven"), found.filter(pl.col("specialist") != "raven")
+    assert row_of(raven)["verdict"] is None
+    assert row_of(raven)["from_mean"] is None
+    assert others["from_mean"].sum() == pytest.approx(0)
+    expected = others["gain"] - others["gain"].mean()
+    assert others["from_mean"].to_list() == pytest.approx(expected.to_list())
+
+
 def test_verdicts_of_equal_specialists_are_seldom_wrong():
     """Six that are all alike, exactly at the edge of no band at all: one false alarm in 20 runs at most."""
     rng = np.random.default_rng(4)

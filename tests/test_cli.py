@@ -576,7 +576,7 @@ MISTAKES = {
     "watch eager mixed.py:Half": "Half lacks the method pick() and stop().",
     "watch eager": "2 to 7 players can play, not 1.",
     "watch" + 8 * " eager": "2 to 7 players can play, not 8.",
-    "watch": "Name the bots to watch, or a run with --from: one of both.",
+    "watch": "Name the bots to watch, or a run with --from: one of both; or a position with --from-position.",
     "watch eager random --game -1": "there is no game -1.",
     "watch eager random --game 4611686018427387904": "there is no game 4611686018427387904.",
     "watch eager random --game x": "Invalid value for '--game'",

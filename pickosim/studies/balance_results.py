@@ -177,7 +177,7 @@ def pickup_rows(levels: Sequence[Weighed], specialists: Sequence[str], band: flo
                 **rate_columns("handed_out", mean_rate([_per_game(weighed.sums, k, 1, PARTS)])),
                 "p_value": None if gain is None else stratified_mean([gain]).p_value,
             }
-            found.append(row | judged(apart[k] if gain else None, band, blocks, len(specialists)))
+            found.append(row | judged(apart.get(k), band, blocks, len(apart)))
         found.sort(key=lambda row: inf if row["gain"] is None else -row["gain"])
         rows += found
     return with_adjusted(rows)
@@ -215,16 +215,24 @@ def _per_game(sums: Sums, specialist: int, value: int, unit: int) -> Moments:
     return Moments.of(sums["blocks"], sums["picked"][specialist, 0, value], squares, unit, unit)
 
 
-def _from_mean(sums: Sums) -> list[Estimate]:
-    """How far the worth of each specialist's pick-ups is from the mean of all of them."""
-    part = {**sums, "picked": sums["picked"][:, 0, :2].T}
+def _from_mean(sums: Sums) -> dict[int, Estimate]:
+    """How far the worth of each specialist's pick-ups is from the mean of all that have any."""
+    picked = sums["picked"][:, 0, :2]
+    present = np.flatnonzero(picked[:, 0])
+    both = np.concatenate([present, present + len(picked)])
+    part = {
+        "blocks": sums["blocks"],
+        "picked": picked[present].T,
+        "across": sums["across"][np.ix_(both, both)],
+    }
     means, covariance = pickup_worths(part)
-    centre = np.eye(len(means)) - 1 / len(means)
+    centre = np.eye(len(means)) - 1 / max(1, len(means))
     errors = np.sqrt(np.maximum((centre @ covariance @ centre).diagonal(), 0))
-    return [
-        Estimate(float(mean), float(error), max(1.0, float(sums["blocks"]) - 1))
-        for mean, error in zip(centre @ means, errors, strict=True)
-    ]
+    df = max(1.0, float(sums["blocks"]) - 1)
+    return {
+        int(k): Estimate(float(mean), float(error), df)
+        for k, mean, error in zip(present, centre @ means, errors, strict=True)
+    }
 
 
 def judged(apart: Estimate | None, band: float, games: int, number: int) -> Row:
@@ -393,7 +401,8 @@ def _varied_rows(varied: Varied) -> Iterator[Row]:
     worths = pickup_worths(sums)
     for number, setting in zip(varied.rows, settings, strict=True):
         base = varied.rows[settings.index(given)] if given in settings else None
-        apart = _between(worths, number, base)
+        known = base is not None and bool(sums["picked"][0, [number, base]].all())
+        apart = _between(worths, number, base) if known else None
         yield {
             **weighed.level,
             "specialist": weighed.specialist,
