@@ -224,8 +224,8 @@ RUNS = {
     "--points 5,2 --precision 1%",
     "tournament-sprt": "tournament eager random --sprt 0,10%",
     "compare": "compare classic french --bots cautious,eager --players 2-3 --games 600",
-    "balance": "balance --players 2,3 --games 600 --bots eager,cautious --sensitivity "
-    "--specialists apple,raven",
+    "balance": "balance --players 2,3 --games 600 --bots eager,cautious --sensitivity --set exact_only=[] --set "
+    "tiles={21=1,22=1,23=1,24=2,25=2,26=3} --set specialists={weasel=22,raven=23,apple=24}",
 }
 
 
