@@ -21,6 +21,8 @@ if TYPE_CHECKING:
         list_strategies,
         new,
         play,
+        position,
+        positions,
         show_rules,
         show_strategy,
         watch,
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from pickosim.studies.stored import list_runs, load_results
     from pickosim.studies.tournament import tournament
     from pickosim.studies.train import train
+    from pickosim.studies.worths import worths
     from pickosim.turn_odds.answer import odds
 
 __version__ = "0.2.0"
@@ -88,6 +91,8 @@ _HOMES = {
     "new": "api",
     "odds": "turn_odds.answer",
     "play": "api",
+    "position": "api",
+    "positions": "api",
     "presets": "rule_files",
     "rank": "studies.rank",
     "record": "games.recording",
@@ -98,6 +103,7 @@ _HOMES = {
     "tournament": "studies.tournament",
     "train": "studies.train",
     "watch": "api",
+    "worths": "studies.worths",
 }
 
 __all__ = [
@@ -137,6 +143,8 @@ __all__ = [
     "new",
     "odds",
     "play",
+    "position",
+    "positions",
     "presets",
     "rank",
     "record",
@@ -147,6 +155,7 @@ __all__ = [
     "tournament",
     "train",
     "watch",
+    "worths",
 ]
 
 

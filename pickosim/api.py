@@ -8,16 +8,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from pickosim.amounts import parse_count
 from pickosim.bots.guard import ANSWER_SECONDS, GAME_SECONDS, check_seconds
 from pickosim.bots.guard import answer_seconds as time_limit_of
 from pickosim.bots.loading import BotLike, as_specs, load_bot
+from pickosim.errors import PickosimError
 from pickosim.explanations import options_in_use
-from pickosim.games.batch import play_games
+from pickosim.games.batch import play_games, play_on
 from pickosim.games.frames import Played
 from pickosim.games.match import check_numbers, make_match
 from pickosim.rule_files import differences, load_rules
@@ -26,6 +28,7 @@ from pickosim.runs.progress import Progress, shown_progress
 
 if TYPE_CHECKING:
     from pickosim.bots.catalogue import Description
+    from pickosim.games.positions import Given
     from pickosim.games.trace import Event
 
 
@@ -37,6 +40,7 @@ def play(
     first: int = 0,
     *,
     set: Sequence[str] = (),
+    start: Given | None = None,
     answer_seconds: float = ANSWER_SECONDS,
     progress: bool | Progress | None = None,
 ) -> Played:
@@ -45,14 +49,82 @@ def play(
     Bots are names, paths, classes or instances, e.g. `["eager", "my_bot.py", MyBot(target=25)]`; rules a preset, a
     TOML file or a RuleSet, with options changed by `set`, e.g. `["dice=7"]`; games a number or text, e.g. "10k". A
     bot may take `answer_seconds` for an answer, about thousands of games at once. `progress=True` shows a bar.
+
+    With `start`, games are played on from positions (see `positions`), each once, and the results are in their
+    order; rules, seed and numbers are those of the positions.
     """
     number = games if isinstance(games, int) else parse_count(games)
     with time_limit_of(check_seconds(answer_seconds)), shown_progress(progress) as told:
+        if start is not None:
+            _check_left_out(
+                rules=(rules, "classic"),
+                set=(tuple(set), ()),
+                games=(games, 10_000),
+                seed=(seed, 0),
+                first=(first, 0),
+            )
+            from pickosim.games.positions import read_positions
+
+            found = read_positions(start)
+            match = found.match(bots)
+            return Played(match, found.table["game"], play_on(match, found.table))
         match = make_match(bots, load_rules(rules, set), seed)
         check_numbers(first, number)
+        numbers = np.arange(first, first + number, dtype=np.int64)
         told.begin(number)
         tally = play_games(match, first, number, on_over=lambda over: told.played(over, str))
-        return Played(match, first, tally)
+        return Played(match, numbers, tally)
+
+
+def _check_left_out(**options: tuple[object, object]) -> None:
+    """Refuse options that differ from their defaults: positions have their own."""
+    for name, (given, default) in options.items():
+        if given != default:
+            raise PickosimError(f"{name} cannot be given with start: the positions have their own.")
+
+
+def positions(
+    bots: Sequence[BotLike],
+    rules: str | Path | RuleSet = "classic",
+    games: int | str = 1000,
+    seed: int = 0,
+    first: int = 0,
+    *,
+    turn: int | None = None,
+    set: Sequence[str] = (),
+    answer_seconds: float = ANSWER_SECONDS,
+) -> pl.DataFrame:
+    """Positions of games: before that turn, or before every turn; one row each.
+
+    `play(bots, start=…)` plays them on, to the same end as the whole games; rows can be changed before.
+    """
+    from pickosim.games.positions import check_turn, take_positions
+
+    number = games if isinstance(games, int) else parse_count(games)
+    with time_limit_of(check_seconds(answer_seconds)):
+        match = make_match(bots, load_rules(rules, set), seed)
+        check_numbers(first, number)
+        check_turn(turn)
+        return take_positions(match, first, number, turn).frame
+
+
+def position(
+    bots: Sequence[BotLike],
+    rules: str | Path | RuleSet = "classic",
+    seed: int = 0,
+    game: int = 0,
+    *,
+    turn: int,
+    set: Sequence[str] = (),
+    answer_seconds: float = GAME_SECONDS,
+) -> dict[str, Any]:
+    """The position of one game before a turn, as a JSON object."""
+    from pickosim.games.positions import position_at
+
+    with time_limit_of(check_seconds(answer_seconds)):
+        match = make_match(bots, load_rules(rules, set), seed)
+        check_numbers(game)
+        return next(position_at(match, game, turn).objects)
 
 
 def watch(
@@ -64,16 +136,31 @@ def watch(
     set: Sequence[str] = (),
     run: str | Path | None = None,
     rotation: int = 0,
+    start: Given | None = None,
     answer_seconds: float = GAME_SECONDS,
 ) -> list[Event]:
     """Every event of one game, the same game that a batch with that seed plays as that number.
 
-    With `run`, a tournament's folder, it is a game of that run, with the seats rotated so far.
+    With `run`, a tournament's folder, it is a game of that run, with the seats rotated so far. With `start`, the
+    game is played on from that position.
     """
-    from pickosim.games.trace import trace_game
+    from pickosim.games.positions import read_positions
+    from pickosim.games.trace import trace_game, traced_position
     from pickosim.run_api import game_of_run
 
     with time_limit_of(check_seconds(answer_seconds)):
+        if start is not None:
+            _check_left_out(
+                rules=(rules, "classic"),
+                set=(tuple(set), ()),
+                seed=(seed, 0),
+                game=(game, 0),
+                run=(run, None),
+            )
+            events, mistake = traced_position(read_positions(start), bots)
+            if mistake is not None:
+                raise mistake
+            return events
         if run is not None:
             return trace_game(game_of_run(run, game, rotation), game)
         return trace_game(make_match(bots, load_rules(rules, set), seed), game)

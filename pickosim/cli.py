@@ -702,6 +702,49 @@ def check(
         raise typer.Exit(1)
 
 
+@app.command()
+def worths(
+    bot: Bot,
+    rules: Rules = "extrawurm",
+    sets: Sets = None,
+    players: Annotated[int, typer.Option(help="Players per game.")] = 4,
+    games: Annotated[str, typer.Option(help="Games per round, e.g. 20k.")] = "4k",
+    seed: Seed = 0,
+    rounds: Annotated[int, typer.Option(min=1, help="Rounds at most.")] = 6,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, help="Processes to play in.", show_default="all cores"),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Find what specialists are worth to a bot that states it.
+
+    Each round measures what a pick-up adds to the score, and states that in the next one, until both agree.
+    """
+    loaded = _load(rules, sets)
+    with compiling():
+        from pickosim.studies.options import CORES
+        from pickosim.studies.worths import worths as find_worths
+
+        with progress_bar() as progress:
+            found = find_worths(
+                bot,
+                loaded,
+                players,
+                games,
+                seed,
+                rounds=rounds,
+                workers=workers or CORES,
+                progress=progress,
+            )
+    if as_json:
+        print(json_of(found.to_dicts()))
+    else:
+        from pickosim.reports.worths_text import worths_text
+
+        show(*worths_text(found))
+
+
 # -------------------------------------------------------------------------------------------------- single games
 
 
@@ -727,6 +770,22 @@ def watch(
             autocompletion=completion.runs,
         ),
     ] = None,
+    position: Annotated[
+        Path | None,
+        typer.Option(
+            "--from-position",
+            metavar="FILE",
+            help="A position in JSON: play it on, by default with the bots that it names.",
+        ),
+    ] = None,
+    position_at: Annotated[
+        int | None,
+        typer.Option(
+            "--position-at",
+            metavar="TURN",
+            help="Print the position before that turn, as --from-position takes it.",
+        ),
+    ] = None,
     rotation: Annotated[
         int,
         typer.Option(
@@ -749,30 +808,35 @@ def watch(
     """
     if why and as_json:
         raise PickosimError("--why is printed as text; the trace of --json has no field for it.")
-    if bool(bots) == bool(folder):
-        raise PickosimError("Name the bots to watch, or a run with --from: one of both.")
-    for option in ("rotation",) if folder is None else ("rules", "sets", "seed"):
-        source = context.get_parameter_source(option)
-        if source is not None and source.name == "COMMANDLINE":
-            name = "set" if option == "sets" else option
-            raise PickosimError(
-                f"--{name} goes {'only' if folder is None else 'not'} with --from"
-                f"{'.' if folder is None else ': the run has its own.'}"
-            )
-    if folder is not None:
-        from pickosim.run_api import game_of_run
-
-        match = game_of_run(folder, game, rotation)
-    else:
-        from pickosim.games.match import make_match
-
-        match = make_match(bots or [], _load(rules, sets), seed)
+    if position is None and bool(bots) == bool(folder):
+        raise PickosimError(
+            "Name the bots to watch, or a run with --from: one of both; or a position with --from-position."
+        )
+    _check_source(context, folder, position)
     from pickosim.bots.guard import GAME_SECONDS, answer_seconds, check_seconds
-    from pickosim.games.trace import traced_game
+    from pickosim.games.positions import load_position, position_text
+    from pickosim.games.positions import position_at as taken_at
+    from pickosim.games.trace import traced_game, traced_position
 
     limit = check_seconds(GAME_SECONDS if seconds is None else seconds)
-    with compiling(), answer_seconds(limit):
-        events, mistake = traced_game(match, game, why=why)
+    if position is not None:
+        start = load_position(position)
+        with compiling(), answer_seconds(limit):
+            events, mistake = traced_position(start, bots or start.named_bots, why=why)
+    else:
+        if folder is not None:
+            from pickosim.run_api import game_of_run
+
+            match = game_of_run(folder, game, rotation)
+        else:
+            from pickosim.games.match import make_match
+
+            match = make_match(bots or [], _load(rules, sets), seed)
+        with compiling(), answer_seconds(limit):
+            if position_at is not None:
+                print(position_text(next(taken_at(match, game, position_at).objects)))
+                return
+            events, mistake = traced_game(match, game, why=why)
     if as_json:
         for event in events:
             print(json_of(event, indent=None))
@@ -783,6 +847,26 @@ def watch(
         show(*(hanging(line) for line in story(events)))
     if mistake is not None:
         raise mistake
+
+
+def _check_source(context: typer.Context, folder: Path | None, position: Path | None) -> None:
+    """Refuse options that do not go with where the game to watch comes from."""
+    refused: dict[str, str] = {}
+    if folder is None:
+        refused["rotation"] = "--rotation goes only with --from."
+    if folder is not None:
+        for option in ("rules", "set", "seed"):
+            refused[option] = f"--{option} goes not with --from: the run has its own."
+    if position is not None:
+        for option in ("rules", "set", "seed", "game"):
+            refused[option] = f"--{option} goes not with --from-position: the position has its own."
+        for option in ("from", "position-at"):
+            refused[option] = f"Watch with --{option} or with --from-position: one of both."
+    names = {"set": "sets", "from": "folder", "position-at": "position_at"}
+    for option, said in refused.items():
+        source = context.get_parameter_source(names.get(option, option))
+        if source is not None and source.name == "COMMANDLINE":
+            raise PickosimError(said)
 
 
 @app.command(

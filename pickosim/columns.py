@@ -128,9 +128,18 @@ _ALL = (
     _text("setting", "setting", "The changed options and their values, as `--set` takes them."),
     _text("differs", "differs in", "What differs from the reference."),
     _text("rules", "rules", "All options of the rules, as JSON."),
-    _text("gain_of", "gain of", "Whose gain it is: that of a `starter` or of the `first taker`."),
+    _text("by", "by", "What pick-ups are told apart by: the `phase` of the game, the `standing` of the player, or the `former` specialist."),
+    _text("group", "group", "Which of them."),
+    _text("verdict", "verdict", "`too strong` or `too weak` if the corrected interval of the difference from the mean lies outside the band, `balanced` if it lies inside, otherwise `undecided`."),
+    _count("more_games", "more games", "If undecided: about so many more ordinary games would tell; null if that is beyond reach.", pl.Int64),
     _count("players", "players", "Players per game."),
     _count("seat", "seat", "The seat; 0 begins."),
+    _count("turn", "turn", "Number of a turn, counted from 1 over the whole game."),
+    Column("grill", pl.List(pl.Int32), None, "grill", "Tiles on the grill, ascending."),
+    Column("flipped", pl.List(pl.Int32), None, "flipped", "Tiles that are out of the game, ascending."),
+    Column("specialists", pl.List(pl.String), None, "specialists", "Specialists."),
+    _count("supply", "supply", "Bratworms of the supply."),
+    _text("so_far", "so far", "What was counted in the game before, for its results, as JSON; null for nothing."),
     _count("matchup", "matchup", "Number of the matchup, from the names of its bots; its games are numbered from matchup × 10^12."),
     _count("game", "game", "Number of the game, which is the address of its dice.", pl.Int64),
     _count("seed", "seed", "Seed of the run.", pl.UInt64),
@@ -181,12 +190,17 @@ _ALL = (
     _number("p_adjusted", P_VALUE, "p, corrected", "The p value, corrected for all comparisons of the table (Holm)."),
     _number("gain", POINTS, "gain", "What the specialist adds to the win share."),
     _number("score_gain", SIGNED, "score gain", "What the specialist adds to the score."),
-    _number("take_up", PERCENT, "take-up", "Share of games in which somebody takes the specialist (raven: in which it pays)."),
+    _number("pick_ups", NUMBER, "pick-ups", "How often per game a player gains the specialist (raven: is paid by it)."),
+    _number("handed_out", POINTS, "handed out", "What its pick-ups add to the win shares of those who gain it, per game: pick-ups times gain."),
+    _number("from_mean", POINTS, "from the mean", "How far the gain is from the mean of all specialists; the interval is corrected for their number (Bonferroni)."),
     Column("as_given", pl.Boolean, None, "as given", "Whether this is the setting of the rules as given."),
+    _count("round", "round", "Number of the round."),
+    _number("stated", SIGNED, "stated", "What the bot states that the specialist is worth, in worms."),
+    Column("agrees", pl.Boolean, None, "agrees", "Whether the stated worth is within the interval of the measured one."),
     _count("changes", "changes", "How many options differ from the rules as given."),
-    _number("spread", WIDTH, "spread", "Standard deviation between specialists of what they add to the win share of their first taker, with the part that chance adds removed."),
+    _number("spread", WIDTH, "spread", "Standard deviation between specialists of what a pick-up is worth, with the part that chance adds removed."),
     _number("chance_best", PERCENT, "best of all", "Chance that this setting has the smallest spread of the finalists."),
-    _number("mean_gain", POINTS, "mean gain", "What a specialist adds to the win share of its first taker, mean over specialists."),
+    _number("mean_gain", POINTS, "mean gain", "What a pick-up adds to the win share, mean over specialists."),
     _number("guess", WIDTH, "expected spread", "The spread that the search expected before this setting was played."),
 )  # fmt: skip
 
@@ -206,6 +220,8 @@ class Frame:
     """What a column means in this table, where the registry does not say it all."""
     formats: Mapping[str, Format] = field(default_factory=dict)
     """How numbers are written in this table, where that differs from the registry."""
+    types: Mapping[str, pl.DataType | type[pl.DataType]] = field(default_factory=dict)
+    """The types of columns in this table, where they differ from the registry."""
 
     def columns(self) -> Iterator[tuple[Column, bool]]:
         """The columns, and whether each has an interval."""
@@ -217,7 +233,7 @@ class Frame:
         known = COLUMNS[name]
         return Column(
             known.name,
-            known.dtype,
+            self.types.get(name, known.dtype),
             self.formats.get(name, known.format),
             known.label,
             self.notes.get(name, known.description),

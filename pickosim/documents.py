@@ -10,12 +10,14 @@ from pathlib import Path
 from pickosim.bots.plain import ATTRIBUTES
 from pickosim.columns import Frame
 from pickosim.games.frames import PLAY_FRAMES, SAVED_GAMES
+from pickosim.games.positions import POSITIONS
 from pickosim.rule_files import rules_schema
 from pickosim.rule_pages import SECTION, classic_file, rules_page
 from pickosim.studies.experiments import experiment_schema
 from pickosim.studies.kinds import OPTIONS, study_kind
 from pickosim.studies.measures import MEASURES
 from pickosim.studies.options import declared
+from pickosim.studies.worths import WORTHS
 
 INTRODUCTION = """\
 # Result tables
@@ -82,6 +84,10 @@ def _tables_page() -> Iterator[str]:
     yield "## pickosim.play\n"
     for frame in PLAY_FRAMES.values():
         yield from _table(frame)
+    yield "## pickosim.worths\n"
+    yield from _table(WORTHS)
+    yield "## pickosim.positions\n"
+    yield from _table(POSITIONS)
     yield "## Measures\n"
     yield "| measure | label | what it is |\n|---|---|---|"
     for measure in MEASURES.values():

@@ -121,7 +121,7 @@ class ScriptedBatch(Batch):
         over = np.zeros(1, np.int32)
         ended = end_turns(self.books, self.table, self.rows, over) == 0
         if ended:
-            record(self.books, self.table, over, 0, 1, self.tally, self.log)
+            record(self.books, self.table, over, self.tally, self.log)
         trace = _trace(self.match, 0, events(self.log).tolist(), self.tally, 0)[1:]
         return self._happened(trace if ended else trace[:-1])
 

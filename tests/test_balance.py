@@ -6,7 +6,7 @@ import json
 from functools import partial
 from io import StringIO
 from itertools import pairwise, product
-from math import ceil
+from math import sqrt
 from pathlib import Path
 
 import numpy as np
@@ -22,29 +22,32 @@ from interval_reference import (
 )
 from polars.testing import assert_frame_equal
 from rich.console import Console
-from scipy.stats import norm
+from scipy.stats import norm, t
 
 import pickosim
 from pickosim import cli
 from pickosim.bots.entrants import Entrant, make_entrants
 from pickosim.engine.tally import PARTS
 from pickosim.errors import PickosimError
+from pickosim.games.match import make_match
+from pickosim.games.pickups import branch_pickups
 from pickosim.reports.balance_text import balance_text
 from pickosim.rule_files import load_rules
 from pickosim.rules import SPECIALISTS
 from pickosim.runs import run as run_module
 from pickosim.runs.folder import RunFolder
 from pickosim.runs.results import Results
+from pickosim.stats.moments import Estimate
 from pickosim.studies.arms import Arm, play_arm
-from pickosim.studies.balance import NUMBERS, TAKERS, Balance, plan
+from pickosim.studies.balance import CASES, HEAD_START, PICKUPS, Balance, plan
 from pickosim.studies.balance_findings import findings
+from pickosim.studies.balance_guesses import stated_worths
 from pickosim.studies.balance_options import BalanceOptions
-from pickosim.studies.balance_results import FRAMES, Weighed, worth_rows
+from pickosim.studies.balance_results import FRAMES, Weighed, head_start_rows, judged, pickup_rows
 from pickosim.studies.balance_search import Knob, finalists, judge, shrunk
 from pickosim.studies.balance_sums import (
     Case,
-    TakerJob,
-    ViewJob,
+    PickupJob,
     _seat_sums,
     nowhere,
     on_tile,
@@ -52,14 +55,18 @@ from pickosim.studies.balance_sums import (
     starter_gains,
     starting_with,
 )
+from pickosim.studies.ladder import strongest
 from pickosim.studies.options import make_options
 from pickosim.studies.schedule import lane
+from pickosim.studies.worths import WORTHS
 
 TILES = "tiles={21=1,22=1,23=1,24=1,25=2,26=2,27=2,28=2}"
 QUICK = ["exact_only=[]", TILES, "bratworms=3", "turn_limit=150"]
 """Short games with all specialists."""
 SPOTS = "specialists={canned-worm=21,sitting-hen=23,raven=24,weasel=25,golden-die=26,apple=27}"
 SEED = 7
+HEADS = 38
+"""Blocks of head starts beside 300 games: one for eight of them."""
 BOTS = ["eager", "cautious"]
 
 balance = partial(pickosim.balance, workers=1)
@@ -120,10 +127,34 @@ def worth_values(rules, specialist: str, bot: str, players: int, first: int, blo
     return starter_gains([play_arm(arm, SEED, first, blocks) for arm in arms])
 
 
-def taker_values(cases: list[Case], bot: str, players: int, first: int, blocks: int):
-    """What the first takers gain, block by block, and whether there are any: two (C, B)."""
-    gain, taken, _ = TakerJob(entrant(bot), players, tuple(cases)).values(SEED, first, blocks)
-    return gain, taken
+def pickup_totals(cases: list[Case], bot: str, players: int, first: int, blocks: int):
+    """The number of pick-ups and the wins that they brought, block by block: (2, C, B)."""
+    totals = np.zeros((2, len(cases), blocks))
+    for k, case in enumerate(cases):
+        number = SPECIALISTS.index(case.specialist)
+        played = branch_pickups(
+            make_match([bot] * players, case.rules, SEED),
+            first,
+            blocks,
+            np.arange(len(SPECIALISTS)) == number,
+            "gone",
+        )
+        for place, pickup in enumerate(played.pickups):
+            game, seat = int(pickup["entry"]), int(pickup["seat"])
+            with_it, without = (
+                (ranks == 1)[seat] / (ranks == 1).sum()
+                for ranks in (played.tally.rank[game], played.branches.rank[place])
+            )
+            totals[:, k, game] += 1, with_it - without
+    return totals
+
+
+def worths(totals):
+    """What a pick-up is worth in each case, and the covariance of that."""
+    numbers, wins = totals.sum(axis=-1)
+    means, blocks = wins / numbers, totals.shape[-1]
+    moves = (totals[1] - means[:, None] * totals[0]) / numbers[:, None]
+    return means, moves @ moves.T * blocks / (blocks - 1)
 
 
 def by_seat(column: str, bot: str, players: int, rules, first: int, games: int) -> np.ndarray:
@@ -139,8 +170,8 @@ def by_seat(column: str, bot: str, players: int, rules, first: int, games: int) 
 def test_worth_is_what_the_games_say(weighed, name):
     study = planned(quick(), BOTS, "2,3", 300, SEED)
     bot, players, level = "cautious", 3, 1
-    blocks = ceil(300 / players)
-    first = lane(part_of(study, view="worth", level=level, players=players, specialist=name))
+    blocks = HEADS
+    first = lane(part_of(study, view=HEAD_START, level=level, players=players, specialist=name))
     base = nowhere(quick(), name)
     gains = {"win_share": [], "score": []}
     for seat in range(players):
@@ -151,12 +182,12 @@ def test_worth_is_what_the_games_say(weighed, name):
             ]
             found.append((arms[0] - arms[1].astype(float))[:, seat])
     where = {"bot": bot, "players": players, "specialist": name}
-    row = row_of(weighed.worth, **where)
+    row = row_of(weighed.head_start, **where)
     assert row["games"] == blocks * players
     for column, found in (("gain", gains["win_share"]), ("score_gain", gains["score"])):
         assert_rate(row, column, mean_interval(np.mean(found, axis=0), step=1 / players))
     for seat in range(players):
-        found = row_of(weighed.worth_by_seat, **where, seat=seat)
+        found = row_of(weighed.head_start_by_seat, **where, seat=seat)
         assert found["games"] == blocks
         assert_rate(found, "gain", mean_interval(gains["win_share"][seat], step=1))
 
@@ -164,20 +195,22 @@ def test_worth_is_what_the_games_say(weighed, name):
 def test_the_mean_gain_over_seats_is_the_starters_share_above_an_even_one(weighed):
     """Whatever nobody-has-it games do, their seats win 1/P on average."""
     study = planned(quick(), BOTS, "2,3", 300, SEED)
-    first = lane(part_of(study, view="worth", level=0, players=2, specialist="apple"))
+    first = lane(part_of(study, view=HEAD_START, level=0, players=2, specialist="apple"))
     shares = [
-        by_seat("win_share", "eager", 2, quick(f"specialists.apple={{seat={s}}}"), first, 150)[:, s]
+        by_seat("win_share", "eager", 2, quick(f"specialists.apple={{seat={s}}}"), first, HEADS)[
+            :, s
+        ]
         for s in range(2)
     ]
-    row = row_of(weighed.worth, bot="eager", players=2, specialist="apple")
+    row = row_of(weighed.head_start, bot="eager", players=2, specialist="apple")
     assert row["gain"] == pytest.approx(np.mean(shares) - 1 / 2)
 
 
 def test_absence_is_what_the_games_say(weighed):
     study = planned(quick(), BOTS, "2,3", 300, SEED)
-    first = lane(part_of(study, view="worth", level=0, players=3, specialist="weasel"))
+    first = lane(part_of(study, view=HEAD_START, level=0, players=3, specialist="weasel"))
     played = [
-        pickosim.play(["eager"] * 3, rules, 100, SEED, first)
+        pickosim.play(["eager"] * 3, rules, HEADS, SEED, first)
         for rules in (quick(), nowhere(quick(), "weasel"))
     ]
 
@@ -192,7 +225,7 @@ def test_absence_is_what_the_games_say(weighed):
     present, absent = (measures(one) for one in played)
     for name, values in present.items():
         row = row_of(weighed.absence, bot="eager", players=3, specialist="weasel", measure=name)
-        assert row["games"] == 200
+        assert row["games"] == 2 * HEADS
         for column, own in (("value", values), ("without", absent[name])):
             if name == "first_seat":
                 expected = scaled(share_interval(own + 1 / 3, step=1), -1 / 3, 2 / 3)
@@ -207,12 +240,12 @@ def test_seen_is_what_the_games_say(weighed):
     study = planned(quick(), BOTS, "2,3", 300, SEED)
     frames, wins = [], []
     for name in SPECIALISTS:
-        part = part_of(study, view="worth", level=1, players=2, specialist=name)
-        played = pickosim.play(["cautious"] * 2, quick(), 150, SEED, lane(part))
+        part = part_of(study, view=HEAD_START, level=1, players=2, specialist=name)
+        played = pickosim.play(["cautious"] * 2, quick(), HEADS, SEED, lane(part))
         frames.append(played.specialists)
         wins.append(played.seats.select("game", "seat", "win_share"))
     seen, won = pl.concat(frames), pl.concat(wins)
-    games = 150 * len(SPECIALISTS)
+    games = HEADS * len(SPECIALISTS)
     for name in SPECIALISTS:
         own = seen.filter(specialist=name)
         row = row_of(weighed.seen, bot="cautious", players=2, specialist=name)
@@ -234,68 +267,68 @@ def test_seen_is_what_the_games_say(weighed):
             assert row["win_share_held_low"] < row["win_share_held"] < row["win_share_held_high"]
 
 
-def test_take_up_and_the_first_takers_gain_are_what_the_games_say(varied):
-    """Who takes it first is read from the traces, event by event."""
+def test_pick_ups_are_what_the_games_say(weighed):
+    """Number, worth, points in all and the verdict, from the ends of the games and of their branches."""
+    study = planned(quick(), BOTS, "2,3", 300, SEED)
+    part = part_of(study, view=PICKUPS, level=1, players=3)
+    cases = [Case(name, quick()) for name in SPECIALISTS]
+    totals = pickup_totals(cases, "cautious", 3, lane(part), 300)
+    means, covariance = worths(totals)
+    centre = np.eye(6) - 1 / 6
+    errors = np.sqrt((centre @ covariance @ centre).diagonal())
+    for k, name in enumerate(SPECIALISTS):
+        row = row_of(weighed.pickups, bot="cautious", players=3, specialist=name)
+        assert row["games"] == 300
+        assert_rate(row, "pick_ups", count_interval(totals[0, k], step=1))
+        assert_rate(row, "handed_out", mean_interval(totals[1, k], step=1))
+        assert row["gain"] == pytest.approx(means[k])
+        half = (row["gain_high"] - row["gain_low"]) / 2
+        plain = norm.ppf(0.975) * sqrt(covariance[k, k])
+        assert plain < half < 1.3 * plain  # Student's t, and two more games that nobody played
+        assert row["from_mean"] == pytest.approx(means[k] - means.mean())
+        corrected = t.ppf(1 - 0.025 / 6, 299) * errors[k]
+        assert row["from_mean_high"] - row["from_mean"] == pytest.approx(corrected)
+
+
+def test_phases_and_standings_add_up_to_all_pick_ups(weighed):
+    for row in weighed.pickups.to_dicts():
+        own = {name: row[name] for name in ("bot", "players", "specialist")}
+        for by in ("phase", "standing", "former"):
+            groups = weighed.pickups_by.filter(by=by, **own)
+            assert groups["pick_ups"].sum() == pytest.approx(row["pick_ups"])
+            for name in ("gain", "score_gain"):
+                mean = (groups[name] * groups["pick_ups"]).sum() / row["pick_ups"]
+                assert mean == pytest.approx(row[name])
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "setting"),
+    [("weasel", "specialists.weasel", "28"), ("apple", "apple_worms", "5")],
+)
+def test_sensitivity_is_what_the_games_say(varied, name, option, setting):
+    """The same blocks under changed rules, and what differs from the rules as given."""
     study = planned(quick(), BOTS, 2, 200, SEED, sensitivity=True, suggest=True)
-    part = part_of(study, view=TAKERS, level=0, players=2, specialist="weasel")
-    blocks = 25
-    rules = quick("specialists.weasel=28")
-    wins = [
-        by_seat("win_share", "eager", 2, one, lane(part), blocks)
-        for one in (rules, nowhere(rules, "weasel"))
-    ]
-    gains, taken = [], 0
-    for block in range(blocks):
-        trace = pickosim.watch(["eager"] * 2, rules, SEED, lane(part) + block)
-        takers = [
-            event["to"]["seat"]
-            for event in trace
-            if event["event"] == "specialist"
-            and event["name"] == "weasel"
-            and isinstance(event["to"], dict)
-            and "seat" in event["to"]
-        ]
-        taken += bool(takers)
-        if takers:
-            gains.append(wins[0][block, takers[0]] - wins[1][block, takers[0]])
-    row = row_of(
-        varied.sensitivity,
-        bot="eager",
-        players=2,
-        specialist="weasel",
-        option="specialists.weasel",
-        setting="28",
-    )
-    assert row["games"] == blocks
-    assert row["take_up"] == pytest.approx(taken / blocks)
-    assert row["gain"] == pytest.approx(np.mean(gains))
-    assert row["gain_of"] == "first taker"
-    assert not row["as_given"]
-
-
-def test_worth_by_number_is_worth_at_that_number(varied):
-    """The same blocks under rules with that number."""
-    study = planned(quick(), BOTS, 2, 200, SEED, sensitivity=True)
-    part = part_of(study, view=NUMBERS, level=1, players=2, specialist="apple")
-    rules = quick("apple_worms=5")
-    sums, _ = ViewJob(entrant("cautious"), 2, rules, "apple").play(SEED, lane(part), 25)
-    (expected,) = worth_rows([Weighed("cautious", 2, "apple", sums)])
-    row = row_of(
-        varied.sensitivity,
-        bot="cautious",
-        players=2,
-        specialist="apple",
-        option="apple_worms",
-        setting="5",
-    )
+    part = part_of(study, view=CASES, level=0, players=2, specialist=name)
+    cases = [Case(name, quick(f"{option}={setting}")), Case(name, quick())]
+    totals = pickup_totals(cases, "eager", 2, lane(part), 50)
+    means, covariance = worths(totals)
+    where = {"bot": "eager", "players": 2, "specialist": name, "option": option}
+    row = row_of(varied.sensitivity, **where, setting=setting)
+    given = row_of(varied.sensitivity.filter("as_given"), **where)
     assert row["games"] == 50
-    assert [row[name] for name in ("gain", "gain_low", "gain_high")] == pytest.approx(
-        [expected[name] for name in ("gain", "gain_low", "gain_high")]
-    )
+    assert not row["as_given"]
+    for k, found in enumerate((row, given)):
+        assert found["gain"] == pytest.approx(means[k])
+        assert found["pick_ups"] == pytest.approx(totals[0, k].mean())
+    assert row["difference"] == pytest.approx(means[0] - means[1])
+    error = sqrt(covariance[0, 0] - 2 * covariance[0, 1] + covariance[1, 1])
+    half = (row["difference_high"] - row["difference_low"]) / 2
+    assert half == pytest.approx(norm.ppf(0.975) * error)
+    assert given["difference"] is None and given["p_adjusted"] is None
 
 
 def test_p_values_are_corrected_for_the_whole_table(weighed):
-    for table in (weighed.worth, weighed.absence):
+    for table in (weighed.pickups, weighed.head_start, weighed.absence):
         corrected = holm(table["p_value"].to_list())
         np.testing.assert_allclose(table["p_adjusted"].to_numpy(), corrected)
 
@@ -304,8 +337,8 @@ def test_tables_have_their_schemas_and_one_row_each(weighed, varied):
     assert set(varied.frames) == set(FRAMES)
     for name, frame in FRAMES.items():
         assert dict(varied.frames[name].schema) == frame.schema
-    assert len(weighed.worth) == len(weighed.seen) == 4 * 6
-    assert len(weighed.worth_by_seat) == 2 * 6 * (2 + 3)
+    assert len(weighed.pickups) == len(weighed.head_start) == len(weighed.seen) == 4 * 6
+    assert len(weighed.head_start_by_seat) == 2 * 6 * (2 + 3)
     assert len(weighed.absence) == 4 * 6 * 3
     numbers = {"raven": "bratworms", "golden-die": "golden_die_faces", "apple": "apple_worms"}
     options = [*(f"specialists.{name}" for name in SPECIALISTS), *numbers.values()]
@@ -318,8 +351,11 @@ def test_tables_have_their_schemas_and_one_row_each(weighed, varied):
 
 
 def test_all_games_are_counted(weighed, varied):
-    assert weighed.games == sum(6 * 2 * ceil(300 / players) * (players + 2) for players in (2, 3))
-    assert set(weighed.frames) == {"worth", "worth_by_seat", "seen", "absence"}
+    heads = sum(6 * 2 * HEADS * (players + 2) for players in (2, 3))
+    branches = sum(row["pick_ups"] * row["games"] for row in weighed.pickups.to_dicts())
+    assert weighed.games == pytest.approx(heads + 4 * 300 + branches)
+    extra = {"sensitivity", "suggestion", "suggestion_gains"}
+    assert set(weighed.frames) == set(FRAMES) - extra
     plain = balance(quick(), BOTS, 2, 200, SEED)
     assert varied.games > plain.games
     for name in plain.frames:
@@ -348,8 +384,11 @@ def test_to_start_with_the_raven_is_to_have_had_its_visit():
 def test_the_raven_brings_nothing_where_there_is_nothing_to_bring():
     rules = alone("raven", "bratworms=0")
     assert starting_with(rules, "raven", 0, ("eager",) * 2).bratworm_to is None
-    row = row_of(balance(rules, ["eager"], 2, 100).worth)
+    found = balance(rules, ["eager"], 2, 100)
+    row = row_of(found.head_start)
     assert row["score_gain"] == row["gain"] == 0
+    assert row_of(found.pickups)["pick_ups"] == 0
+    assert row_of(found.pickups)["gain"] is None
 
 
 def test_bratworms_do_not_multiply():
@@ -372,14 +411,22 @@ def test_a_raven_with_nowhere_to_go_is_out():
 @pytest.mark.parametrize("bot", ["eager", "cautious"])
 def test_an_apple_worth_nothing_and_alone_changes_nothing(bot):
     found = balance(alone("apple", "apple_worms=0"), [bot], "2,3", 200, sensitivity=True)
-    for row in found.worth.to_dicts():
+    for row in found.head_start.to_dicts():
         assert (row["gain"], row["score_gain"], row["p_adjusted"]) == (0, 0, 1)
-        assert row["gain_low"] < 0 < row["gain_high"] < 0.02
-    assert (found.worth_by_seat["gain"] == 0).all()
+        assert row["gain_low"] < 0 < row["gain_high"] < 0.1
+    assert (found.head_start_by_seat["gain"] == 0).all()
     assert (found.absence["difference"] == 0).all()
     tiles = found.sensitivity.filter(option="specialists.apple")
     assert (tiles["gain"] == 0).all()
-    assert (tiles["take_up"] > 0.3).all()
+    assert (tiles["pick_ups"] > 0.3).all()
+    for row in found.pickups.to_dicts():
+        assert (row["gain"], row["score_gain"], row["handed_out"], row["p_adjusted"]) == (
+            0,
+            0,
+            0,
+            1,
+        )
+    assert (found.pickups_by["gain"] == 0).all()
 
 
 FICKLE = '''
@@ -416,6 +463,7 @@ def fickle(tmp_path_factory) -> str:
     return f"{path}:Fickle"
 
 
+@pytest.mark.long
 def test_a_handicap_that_does_nothing_has_intervals_that_cover_nothing_95_percent_of_the_time(
     fickle,
 ):
@@ -426,20 +474,21 @@ def test_a_handicap_that_does_nothing_has_intervals_that_cover_nothing_95_percen
     repetitions, blocks = 200, 100
     games = repetitions * blocks
     gain, score_gain = worth_values(rules, "weasel", fickle, 2, 0, games)
-    taker, _ = taker_values([Case("weasel", rules)], fickle, 2, games, games)
-    covered = {"gain": 0, "score_gain": 0, "taker": 0}
+    job = PickupJob(entrant(fickle), 2, rules, ("weasel",), "gone")
+    covered = {"gain": 0, "score_gain": 0, "pick-up": 0}
     for own in np.split(np.arange(games), repetitions):  # every repetition has dice of its own
         sums = {
             "blocks": np.array(blocks),
             **_seat_sums("gain", gain[own]),
             **_seat_sums("score_gain", score_gain[own]),
         }
-        (row,) = worth_rows([Weighed(fickle, 2, "weasel", sums)])
+        (row,) = head_start_rows([Weighed(fickle, 2, "weasel", sums)])
         for name in ("gain", "score_gain"):
             assert row[f"{name}_low"] < row[f"{name}_high"]
             covered[name] += row[f"{name}_low"] <= 0 <= row[f"{name}_high"]
-        _, low, high = mean_interval(taker[0, own], step=1)
-        covered["taker"] += low <= 0 <= high
+        pickups, _ = job.play(SEED, games + int(own[0]), blocks)
+        (row,) = pickup_rows([Weighed(fickle, 2, "", pickups)], ["weasel"], 0.01)
+        covered["pick-up"] += row["gain_low"] <= 0 <= row["gain_high"]
     for count in covered.values():
         assert 0.90 * repetitions <= count <= 0.99 * repetitions
 
@@ -459,13 +508,14 @@ def test_the_golden_dies_worth_grows_with_its_faces():
     worths = [
         row_of(
             balance(
-                alone("golden-die", f"golden_die_faces={faces}"), ["cautious"], 2, 8000, SEED
-            ).worth
+                alone("golden-die", f"golden_die_faces={faces}"), ["cautious"], 2, 4000, SEED
+            ).pickups
         )
         for faces in ("[1,1,1,1,1,1]", "[1,2,3,4,5,worm]", "[5,5,worm,worm,worm,worm]")
     ]
-    for worse, better in pairwise(worths):
-        assert worse["gain_high"] < better["gain_low"]
+    worst, middle, best = worths
+    assert worst["gain"] < middle["gain"] < best["gain"]
+    assert worst["gain_high"] < best["gain_low"]
 
 
 # ---------------------------------------------------------------------------------------- the same run
@@ -532,21 +582,20 @@ def test_a_plan_makes_the_same_study():
 
 def test_precision_is_half_the_width_of_the_widest_interval():
     found = balance(quick(), ["eager"], 2, "200k", precision="1%", specialists=["apple", "raven"])
-    halves = ((found.worth["gain_high"] - found.worth["gain_low"]) / 2).to_list()
+    halves = ((found.pickups["gain_high"] - found.pickups["gain_low"]) / 2).to_list()
     assert max(halves) <= 0.01
     assert found.manifest["result"]["widest_half"] == pytest.approx(max(halves))
-    assert max(found.worth["games"]) < 200_000
+    assert max(found.pickups["games"]) < 200_000
     capped = balance(quick(), ["eager"], 2, 500, precision="0.1%", specialists=["apple"])
-    assert capped.worth["games"].to_list() == [500]
+    assert capped.pickups["games"].to_list() == [500]
     assert any("not reached within 500 games" in remark for remark in capped.remarks)
 
 
 def test_looks_are_fixed_and_grow():
-    study = planned("extrawurm", ["eager"], 4, "10M", precision="0.3%", chunk=9999)
-    taken = study._looks(study.layout[0])
-    assert taken[0] >= 8000
-    assert taken[-1] == 2_500_000
-    assert all(b >= 1.5 * a for a, b in pairwise(taken[:-1]))
+    study = planned("extrawurm", ["eager"], 4, "1M", precision="0.3%", chunk=9999)
+    assert study.looks[0] >= 4000
+    assert study.looks[-1] == 1_000_000
+    assert all(b >= 1.5 * a for a, b in pairwise(study.looks[:-1]))
 
 
 # ----------------------------------------------------------------------------------- which specialists
@@ -555,9 +604,9 @@ def test_looks_are_fixed_and_grow():
 def test_a_specialist_that_is_not_in_the_rules_can_be_weighed():
     rules = load_rules("classic", ["tiles={21=1,22=1,23=1,24=1}"])
     found = balance(rules, ["eager"], 2, 400, SEED, specialists=["apple"], sensitivity=True)
-    row = row_of(found.worth)
+    row = row_of(found.head_start)
     assert row["gain"] > 0
-    assert len(found.seen) == len(found.absence) == 0
+    assert len(found.pickups) == len(found.seen) == len(found.absence) == 0
     first = lane(0)
     shares = [
         by_seat(
@@ -582,7 +631,7 @@ def test_a_specialist_that_is_not_in_the_rules_can_be_weighed():
 def test_specialists_and_levels_may_be_given_as_one_text():
     listed = balance(quick(), ["eager", "cautious"], 2, 60, specialists=["raven", "apple"])
     written = balance(quick(), "eager,cautious", "2", 60, specialists="apple, raven")
-    assert listed.worth["specialist"].unique().sort().to_list() == ["apple", "raven"]
+    assert listed.head_start["specialist"].unique().sort().to_list() == ["apple", "raven"]
     assert_same(written, listed)
 
 
@@ -596,8 +645,8 @@ def test_who_stands_on_a_tile_changes_places():
 def test_one_that_starts_with_a_player_is_weighed_in_all_seats():
     rules = quick("specialists.apple={seat=0}")
     found = balance(rules, ["eager"], 2, 60, specialists=["apple"], sensitivity=True)
-    given = row_of(balance(quick(), ["eager"], 2, 60, specialists=["apple"]).worth)
-    assert row_of(found.worth)["gain"] == given["gain"]
+    given = row_of(balance(quick(), ["eager"], 2, 60, specialists=["apple"]).head_start)
+    assert row_of(found.head_start)["gain"] == given["gain"]
     taken = {21, 23, 24, 25, 26}
     tiles = found.sensitivity.filter(option="specialists.apple")["setting"].to_list()
     assert tiles == [str(tile) for tile in quick().tiles if tile not in taken]
@@ -643,7 +692,7 @@ def test_a_suggestion_is_ranked_and_begins_from_the_rules(varied):
     assert given[0]["difference"] == 0
     assert sum(row["chance_best"] for row in rows) == pytest.approx(1)
     for row in rows:
-        assert 0 <= row["take_up"] <= 1
+        assert row["pick_ups"] > 0
         assert row["changes"] == (0 if row["changes"] == 0 else row["setting"].count("="))
         assert row["spread_low"] <= row["spread"] <= row["spread_high"]
         assert row["difference"] == pytest.approx(row["spread"] - given[0]["spread"])
@@ -668,21 +717,21 @@ def test_the_finals_figures_are_what_the_games_say(whole):
     for row in whole.suggestion.to_dicts():
         rules = quick(*(row["setting"].split(", ") if row["changes"] else []))
         cases = [Case(name, rules) for name in ("raven", "apple")]
-        gain, taken = taker_values(cases, "eager", 2, lane(part), 60)
-        assert row["spread"] == pytest.approx(np.sqrt(max(0, variance_of(gain))))
+        totals = pickup_totals(cases, "eager", 2, lane(part), 120)
+        means, _ = worths(totals)
+        assert row["spread"] == pytest.approx(np.sqrt(max(0, variance_of(totals))))
         found = whole.suggestion_gains.filter(rank=row["rank"])
-        assert found["gain"].to_list() == pytest.approx((gain.mean(axis=1) / PARTS).tolist())
-        assert found["take_up"].to_list() == pytest.approx(taken.mean(axis=1).tolist())
-        assert row["take_up"] == pytest.approx(taken.mean())
-        assert row["mean_gain"] == pytest.approx(gain.mean() / PARTS)
-        others, _ = taker_values(cases, "eager", 2, lane(ranked), 60)
-        by_rank.append(variance_of(others))
+        assert found["gain"].to_list() == pytest.approx(means.tolist())
+        assert found["pick_ups"].to_list() == pytest.approx(totals[0].mean(axis=1).tolist())
+        assert row["pick_ups"] == pytest.approx(totals[0].mean())
+        assert row["mean_gain"] == pytest.approx(means.mean())
+        by_rank.append(variance_of(pickup_totals(cases, "eager", 2, lane(ranked), 120)))
     assert by_rank == sorted(by_rank), "ranked by other games than those reported"
 
 
-def variance_of(gain):
+def variance_of(totals):
     """Between two specialists, what chance adds to it taken off."""
-    means, noise = gain.mean(axis=1) / PARTS, np.cov(gain / PARTS) / gain.shape[1]
+    means, noise = worths(totals)
     return means.var(ddof=1) - (noise[0, 0] + noise[1, 1] - 2 * noise[0, 1]) / 2
 
 
@@ -726,10 +775,11 @@ def test_a_spread_is_judged_without_bias_and_its_interval_covers_the_truth():
         common = rng.normal(0, scale, (blocks, 4))
         noise = 0.7 * common[:, None, :] + rng.normal(0, 0.5 * scale, (blocks, 3, 4))
         gain = np.rint(PARTS * (truth + noise).reshape(blocks, 12)).astype(np.int64)
+        both = np.hstack([np.ones_like(gain), gain])
         part = {
             "blocks": np.array(blocks),
-            "gain": gain.sum(axis=0),
-            "gain_products": gain.T @ gain,
+            "picked": both.sum(axis=0).reshape(2, 12),
+            "across": both.T @ both,
         }
         finals = judge([part], 4)
         squares.append(np.where(finals.spread > 0, finals.spread**2, 0))
@@ -761,29 +811,10 @@ def test_noise_that_all_values_share_shrinks_nothing():
     assert shrunk(signal, np.eye(7)).std() < 0.01
 
 
-def test_a_number_is_tested_against_the_one_given_with_the_same_dice(varied):
-    study = planned(quick(), BOTS, 2, 200, SEED, sensitivity=True, suggest=True)
-    for bot in BOTS:
-        level = [entrant.name for entrant in study.entrants].index(bot)
-        part = part_of(study, view="numbers", level=level, players=2, specialist="apple")
-        rows = varied.sensitivity.filter(option="apple_worms", bot=bot).to_dicts()
-        (given,) = [row for row in rows if row["as_given"]]
-        assert given["difference"] is None and given["p_adjusted"] is None
-        gains = {
-            row["setting"]: worth_values(
-                quick(f"apple_worms={row['setting']}"), "apple", bot, 2, lane(part), 25
-            )[0].mean(axis=1)
-            / PARTS
-            for row in rows
-        }
-        for row in rows:
-            if row is not given:
-                apart = mean_interval(gains[row["setting"]] - gains[given["setting"]], step=1 / 2)
-                names = ("difference", "difference_low", "difference_high")
-                assert [row[name] for name in names] == pytest.approx(apart)
+def test_sensitivity_is_corrected_for_all_that_is_tested(varied):
     tested = varied.sensitivity.filter(pl.col("p_value").is_not_null())
     assert tested["p_adjusted"].to_list() == pytest.approx(holm(tested["p_value"].to_list()))
-    assert tested["gain_of"].unique().to_list() == ["starter"]
+    assert not tested["as_given"].any()
 
 
 def test_a_suggestion_moves_nobody_else(whole):
@@ -814,67 +845,139 @@ def told(results: Results, width: int) -> str:
 def test_what_is_told_fits_the_terminal(varied, width):
     text = told(varied, width)
     assert max(map(len, text.splitlines())) <= width
-    for words in ("Worth to a seat that starts", "Absence", "an association", "●", "Suggestion"):
+    for words in (
+        "what one is worth",
+        "Head start",
+        "Absence",
+        "an association",
+        "●",
+        "Suggestion",
+    ):
         assert words in text
 
 
-def test_the_headline_names_both_ends(weighed):
-    means = weighed.worth.group_by("specialist").agg(pl.col("gain").mean()).sort("gain")
-    headline = weighed.manifest["result"]["headline"]
-    first = headline.index(means["specialist"][-1].replace("-", " "))
-    last = headline.index(means["specialist"][0].replace("-", " "))
-    assert 0 < first < last
+def test_a_verdict_is_where_the_corrected_interval_lies():
+    def verdict(mean: float, error: float, games: int = 1000) -> tuple[str, int | None]:
+        row = judged(Estimate(mean, error), 0.01, games, 6)
+        low, high = Estimate(mean, error).interval(1 - 0.05 / 6)
+        assert (row["from_mean_low"], row["from_mean_high"]) == pytest.approx((low, high))
+        return row["verdict"], row["more_games"]
+
+    assert verdict(0.03, 0.005) == ("too strong", None)
+    assert verdict(-0.03, 0.005) == ("too weak", None)
+    assert verdict(0.0, 0.001) == ("balanced", None)
+    assert verdict(0.0, 0.0) == ("balanced", None)
+    # An interval of ± 1.96 errors would be outside of the band; that of six comparisons is not.
+    assert verdict(0.021, 0.005)[0] == "undecided"
+    assert verdict(0.01, 0.005) == ("undecided", None)
+    undecided, more = verdict(0.02, 0.01)
+    assert undecided == "undecided" and more is not None
+    # With that many more games, an interval that shrinks as the root of their number ends at the band.
+    assert verdict(0.02, 0.01 / sqrt((1000 + more) / 1000), 1000 + more)[0] == "too strong"
+    assert judged(Estimate(0.02, 0.001), 0.01, 1000, 1)["verdict"] is None
 
 
-def worth_of(gains: dict[tuple[str, str], float], error: float) -> dict[str, pl.DataFrame]:
-    """Tables of a balance that found these gains, all as sure as each other."""
+def test_a_specialist_that_nobody_gains_has_no_verdict_and_no_part_in_the_mean():
+    found = balance(quick("bratworms=0"), ["eager"], 2, 80, SEED, pickups_only=True).pickups
+    raven, others = found.filter(specialist="raven"), found.filter(pl.col("specialist") != "raven")
+    assert row_of(raven)["verdict"] is None
+    assert row_of(raven)["from_mean"] is None
+    assert others["from_mean"].sum() == pytest.approx(0)
+    expected = others["gain"] - others["gain"].mean()
+    assert others["from_mean"].to_list() == pytest.approx(expected.to_list())
+
+
+def test_verdicts_of_equal_specialists_are_seldom_wrong():
+    """Six that are all alike, exactly at the edge of no band at all: one false alarm in 20 runs at most."""
+    rng = np.random.default_rng(4)
+    alarms = 0
+    for _ in range(1000):
+        means = rng.normal(0, 1, 6)
+        apart = means - means.mean()
+        rows = [judged(Estimate(mean, sqrt(5 / 6)), 1e-9, 100, 6) for mean in apart]
+        alarms += any(row["verdict"] in ("too strong", "too weak") for row in rows)
+    assert alarms / 1000 < 0.065
+
+
+def found_of(gains: dict[tuple[str, str], tuple[float, str]], error: float) -> dict:
+    """Tables of a balance that found these gains and verdicts, all as sure as each other."""
     half = norm.ppf(0.975) * error
     rows = [
         {
             "bot": bot,
             "players": 4,
             "specialist": specialist,
-            "gain": gain,
-            "gain_low": gain - half,
-            "gain_high": gain + half,
+            "pick_ups": 2.0,
+            "verdict": verdict,
+            "more_games": 5000 if verdict == "undecided" else None,
             "p_adjusted": 1.0,
+            **{
+                name + end: value * (2 if name == "handed_out" else 1) + side * half
+                for name, value in (("gain", gain), ("from_mean", gain), ("handed_out", gain))
+                for end, side in (("", 0), ("_low", -1), ("_high", 1))
+            },
         }
-        for (bot, specialist), gain in gains.items()
+        for (bot, specialist), (gain, verdict) in gains.items()
     ]
-    nothing = pl.DataFrame(schema={"specialist": pl.String})
-    return {"worth": pl.DataFrame(rows), "seen": nothing, "absence": nothing}
+    nothing = pl.DataFrame(schema={"specialist": pl.String, "by": pl.String, "bot": pl.String})
+    views = dict.fromkeys(("pickups_by", "head_start", "seen", "absence"), nothing)
+    return {"pickups": pl.DataFrame(rows), **views}
+
+
+def test_the_headline_answers_at_the_strongest_level_and_says_where_levels_disagree():
+    gains = {
+        ("eager", "raven"): (0.02, "balanced"),
+        ("eager", "apple"): (0.05, "too strong"),
+        ("eager", "weasel"): (0.01, "undecided"),
+        ("winner", "raven"): (0.05, "too strong"),
+        ("winner", "apple"): (0.02, "undecided"),
+        ("winner", "weasel"): (-0.01, "too weak"),
+    }
+    headline, sentences = findings(found_of(gains, 0.001), "winner", 0.01)
+    assert headline == (
+        "Too strong: the raven (+5.0 ± 0.2). Too weak: the weasel (-1.0 ± 0.2). Undecided: the apple "
+        "(+2.0 ± 0.2). Points of win share per pick-up (`winner`, 4 players); the mean of all is +2.00, and "
+        "within ± 1 of it is balanced."
+    )
+    told = " ".join(sentences)
+    assert "more games that would tell: the apple about 5,000." in told
+    assert (
+        "Levels disagree about the raven: too strong with `winner`, 4 players, balanced with"
+        in told
+    )
+    assert "disagree about the apple" not in told  # one of both is undecided
+    same = dict.fromkeys(gains, (0.02, "balanced"))
+    headline, _ = findings(found_of(same, 0.001), "winner", 0.01)
+    assert headline.startswith("No specialist is too strong or too weak: the raven")
 
 
 def test_levels_that_differ_by_chance_alone_are_seldom_said_to_differ():
     """Three levels and six specialists make 18 comparisons: corrected for, they give few false alarms."""
     rng = np.random.default_rng(2)
     alarms = 0
+    every = [(bot, name) for bot in "abc" for name in SPECIALISTS]
     for _ in range(200):
-        found = {(bot, name): rng.normal(0, 0.001) for bot in "abc" for name in SPECIALISTS}
-        _, sentences = findings(worth_of(found, 0.001))
+        found = {key: (rng.normal(0, 0.001), "balanced") for key in every}
+        _, sentences = findings(found_of(found, 0.001), "c", 0.01)
         alarms += any("The worth depends on who plays" in sentence for sentence in sentences)
     assert alarms / 200 < 0.08
-    found = {(bot, name): 0.05 * (bot == "a") for bot in "abc" for name in SPECIALISTS}
-    _, sentences = findings(worth_of(found, 0.001))
+    found = {(bot, name): (0.05 * (bot == "a"), "balanced") for bot, name in every}
+    _, sentences = findings(found_of(found, 0.001), "c", 0.01)
     assert any("beyond chance in 12 of 18 comparisons" in sentence for sentence in sentences)
 
 
-def test_a_headline_names_all_that_may_be_first():
-    gains = {("eager", "apple"): 0.05, ("eager", "raven"): 0.0499, ("eager", "weasel"): 0.0}
-    headline, _ = findings(worth_of(gains, 0.001))
-    assert (
-        "starting with the apple (+5.0 ± 0.2) or the raven (+5.0 ± 0.2) is worth most" in headline
-    )
-    headline, _ = findings(worth_of(dict.fromkeys(gains, 0.01), 0.001))
-    assert headline.startswith("No specialist is distinguishable from another")
+def test_the_strongest_level_is_the_one_with_the_best_rating():
+    assert strongest(["winner", "eager", "cautious"]) == "winner"
+    assert strongest(["eager", "threshold:target=25", "random"]) != "random"
+    assert strongest(["mine.py:A", "mine.py:B"]) == "mine.py:B"
 
 
 def test_what_is_not_beyond_chance_is_not_told_as_if_it_were():
     found = balance(alone("apple", "apple_worms=0"), ["eager"], 2, 60)
-    _, sentences = findings(found.frames)
-    assert sentences == [
-        "Worth of starting with it (`eager`, 2 players): not distinguishable from zero: the apple +0 ± 5."
-    ]
+    headline, sentences = findings(found.frames, "eager", 0.01)
+    assert headline.startswith("A pick-up of the apple is worth +0 ± ")
+    assert len(sentences) == 1
+    assert "not distinguishable from zero: the apple +0 ± " in sentences[0]
 
 
 def test_the_command_line(tmp_path, capsys):
@@ -897,13 +1000,78 @@ def test_the_command_line(tmp_path, capsys):
         == 0
     )
     shown = capsys.readouterr()
-    assert shown.out.startswith("Of 2 specialists, starting with the ")
-    assert "1,600 games" in shown.err
-    assert pl.read_csv(folder / "worth.csv").columns == list(FRAMES["worth"].schema)
+    assert "Points of win share per pick-up (`eager`, 2 players)" in shown.out.splitlines()[0]
+    assert pl.read_csv(folder / "pickups.csv").columns == list(FRAMES["pickups"].schema)
     assert cli.run(["resume", str(folder), "--workers", "1", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert {row["specialist"] for row in found["worth"]} == {"apple", "raven"}
+    assert {row["specialist"] for row in found["pickups"]} == {"apple", "raven"}
     assert found["manifest"]["result"]["headline"]
     assert cli.run(["balance", "--rules", "classic", "--out", str(tmp_path / "no")]) == 2
     assert "have no specialists" in capsys.readouterr().err
     assert not Path(tmp_path / "no").exists()
+
+
+# --------------------------------------------------------------------------------------------- guesses
+
+
+def test_guesses_multiply_what_bots_state():
+    study = planned(quick(), ["eager", "expected:apple=3"], 2, 60, guesses="0.5,1,2")
+    assert [entrant.name for entrant in study.entrants] == [
+        "eager",
+        "expected:apple=3",
+        "expected:apple=3 ×0.5",
+        "expected:apple=3 ×2",
+    ]
+    half, twice = (stated_worths(entrant.spec) for entrant in study.entrants[2:])
+    assert stated_worths("expected:apple=3")["apple"] == 3
+    assert (half["apple"], twice["apple"]) == (1.5, 6)
+    assert twice == {name: 4 * worth for name, worth in half.items()}
+    with pytest.raises(PickosimError, match="none of these does"):
+        planned(quick(), ["eager"], 2, 60, guesses=[2.0])
+    with pytest.raises(PickosimError, match="Write guesses as factors"):
+        planned(quick(), ["expected"], 2, 60, guesses="much")
+
+
+def test_the_headline_says_what_guesses_do():
+    gains = {
+        ("winner", "raven"): (0.05, "too strong"),
+        ("winner", "apple"): (0.02, "balanced"),
+        ("winner ×0.5", "raven"): (0.03, "balanced"),
+        ("winner ×0.5", "apple"): (0.01, "balanced"),
+        ("winner ×2", "raven"): (0.06, "too strong"),
+        ("winner ×2", "apple"): (0.025, "balanced"),
+    }
+    headline, sentences = findings(found_of(gains, 0.001), "winner", 0.01)
+    assert "Too strong: the raven (+5.0 ± 0.2; +3.0 to +6.0 by other guesses)." in headline
+    assert any("balanced with `winner ×0.5`, 4 players" in sentence for sentence in sentences)
+
+
+def test_pick_ups_alone_are_the_same_pick_ups(weighed):
+    found = balance(quick(), BOTS, "2,3", 300, SEED, pickups_only=True)
+    assert set(found.frames) == {"pickups", "pickups_by"}
+    for name, table in found.frames.items():
+        assert_frame_equal(table, weighed.frames[name])
+
+
+def test_rounds_state_what_was_measured():
+    found = pickosim.worths("expected", alone("apple"), 2, 40, SEED, rounds=2, workers=1)
+    assert dict(found.schema) == WORTHS.schema
+    first, *last = found.to_dicts()
+    single = balance(alone("apple"), ["expected"], 2, 40, SEED, pickups_only=True).pickups_by
+    measured = row_of(single, group="with empty hands")["score_gain"]
+    assert first["stated"] == 1.0
+    assert first["score_gain"] == pytest.approx(measured, abs=0.001)
+    if not first["agrees"]:
+        assert last[0]["stated"] == first["score_gain"]
+    with pytest.raises(PickosimError, match="does not state"):
+        pickosim.worths("eager")
+
+
+def test_the_command_for_rounds(capsys):
+    sets = [word for text in [*QUICK, "specialists={apple=25}"] for word in ("--set", text)]
+    command = ["worths", "expected", *sets, "--players", "2", "--games", "30", "--rounds", "1"]
+    assert cli.run([*command, "--workers", "1"]) == 0
+    shown = capsys.readouterr().out
+    assert "Worth of a pick-up with empty hands, in worms; 30 games per round" in shown
+    assert cli.run([*command, "--workers", "1", "--json"]) == 0
+    assert [row["specialist"] for row in json.loads(capsys.readouterr().out)] == ["apple"]

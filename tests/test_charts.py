@@ -253,9 +253,9 @@ def test_spans_are_drawn_from_percentile_to_percentile():
     assert ends == [["p5", "p95"], ["p25", "p75"], ["p50", None]]
 
 
-def worth(gains) -> pl.DataFrame:
+def pickups(gains) -> pl.DataFrame:
     return frame_of(
-        BALANCE["worth"],
+        BALANCE["pickups"],
         [
             {
                 "bot": "eager",
@@ -264,6 +264,7 @@ def worth(gains) -> pl.DataFrame:
                 "games": 100,
                 **interval("gain", gain),
                 **interval("score_gain", 10 * gain),
+                "verdict": "too strong" if gain > 0.02 else "balanced",
                 "p_adjusted": 0.01 if gain > 0.02 else 0.5,
             }
             for players in (2, 4)
@@ -272,18 +273,19 @@ def worth(gains) -> pl.DataFrame:
     )
 
 
-def test_worth_is_sorted_and_marked_by_what_is_beyond_chance():
-    points = shown(charts.worth(worth({"raven": 0.01, "apple": 0.05})))
+def test_pick_ups_are_sorted_and_marked_by_what_is_beyond_chance():
+    points = shown(charts.pickups(pickups({"raven": 0.01, "apple": 0.05})))
     assert [(point["panel"], point["label"], point["beyond"]) for point in points] == [
         ("eager, 2 players", "apple", True),
         ("eager, 4 players", "apple", True),
         ("eager, 2 players", "raven", False),
         ("eager, 4 players", "raven", False),
     ]
+    assert points[0]["said"].endswith("; too strong")
 
 
 def test_a_chart_says_how_it_is_laid_out():
-    spec = charts.worth(worth({"raven": 0.01, "apple": 0.05})).to_dict()
+    spec = charts.pickups(pickups({"raven": 0.01, "apple": 0.05})).to_dict()
     assert spec["usermeta"] == {"panels": 2, "panel": charts.PANEL, "legend": 0}
     assert spec["spec"]["width"] == charts.PANEL
 

@@ -224,8 +224,8 @@ RUNS = {
     "--points 5,2 --precision 1%",
     "tournament-sprt": "tournament eager random --sprt 0,10%",
     "compare": "compare classic french --bots cautious,eager --players 2-3 --games 600",
-    "balance": "balance --players 2,3 --games 600 --bots eager,cautious --sensitivity "
-    "--specialists apple,raven",
+    "balance": "balance --players 2,3 --games 600 --bots eager,cautious --sensitivity --set exact_only=[] --set "
+    "tiles={21=1,22=1,23=1,24=2,25=2,26=3} --set specialists={weasel=22,raven=23,apple=24}",
 }
 
 
@@ -576,7 +576,7 @@ MISTAKES = {
     "watch eager mixed.py:Half": "Half lacks the method pick() and stop().",
     "watch eager": "2 to 7 players can play, not 1.",
     "watch" + 8 * " eager": "2 to 7 players can play, not 8.",
-    "watch": "Name the bots to watch, or a run with --from: one of both.",
+    "watch": "Name the bots to watch, or a run with --from: one of both; or a position with --from-position.",
     "watch eager random --game -1": "there is no game -1.",
     "watch eager random --game 4611686018427387904": "there is no game 4611686018427387904.",
     "watch eager random --game x": "Invalid value for '--game'",

@@ -314,8 +314,8 @@ def test_all_charts_are_saved_if_none_is_named(runs, tmp_path, capsys):
 
 
 def test_charts_are_saved_as_pictures(runs, tmp_path, capsys):
-    (png,) = save_charts(runs["balance"], tmp_path / "deep", ".png", ["worth"])
-    assert png == tmp_path / "deep" / "worth.png"
+    (png,) = save_charts(runs["balance"], tmp_path / "deep", ".png", ["pickups"])
+    assert png == tmp_path / "deep" / "pickups.png"
     assert png.read_bytes().startswith(b"\x89PNG")
     arguments = ["report", str(runs["tournament"]), "--svg", str(tmp_path), "--chart", "seats"]
     assert run(arguments) == 0

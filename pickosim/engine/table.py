@@ -51,6 +51,7 @@ class Game(Protocol):
     dice_key: Key  # address of its dice
     grill: U32  # tiles face up on the grill
     flipped: U32  # tiles face down, out of the game
+    entry: U32  # where its results go in the tally
     turn: U16  # number of the turn under way, from 1
     rotation: U8  # which of the games with this number; they differ in who sits where
     top: Annotated[NDArray[np.uint8], MOST_PLAYERS]  # top tile of each stack, or NOTHING
@@ -100,6 +101,7 @@ def deal(
         game: Game = table[rows[i]]
         number = first_game + (dealt + i) % games
         game.game = number
+        game.entry = dealt + i
         game.rotation = (dealt + i) // games
         game.dice_key = derive(dice, np.uint64(number))
         game.grill = book.grill

@@ -110,17 +110,15 @@ def record(
     books: Books,
     table: Table,
     rows: NDArray[np.int32],
-    first_game: int,
-    games: int,
     tally: Tally,
     log: Log,
 ) -> None:
-    """Write the results of the games in `rows` to the tally, which has so many `games` per rotation."""
+    """Write the results of the games in `rows` to the tally."""
     book: Rulebook = books[0]
     standings = np.zeros(book.players, np.int64)
     for row in rows:
         game: Game = table[row]
-        to = game.rotation * games + game.game - first_game
+        to = as_int(game.entry)
         tally.turns[to] = game.turn
         for counter in range(len(game.counts)):
             tally.counts[to, counter] = game.counts[counter]

@@ -1,8 +1,8 @@
 """Play whole batches of games, from the first turn to the last.
 
-All games of a batch are at the same seat's turn. A game that ends frees its row of the table, and at
-seat 0's next turn new games start in the free rows, so that a batch stays full although games differ
-in length.
+All games of a batch are at the same seat's turn. A game that ends frees its row of the table, and new
+games start in the free rows as soon as it is their first player's turn, so that a batch stays full
+although games differ in length.
 """
 
 from __future__ import annotations
@@ -68,8 +68,16 @@ def play_games(
     return playing.play()
 
 
+def play_on(match: Match, start: Table, *, after_turn: bool = False) -> Tally:
+    """Play games on from tables (N,) at the beginning of a turn, or just `after_turn`; results in their order."""
+    return Batch(match, 0, len(start), start=start, after_turn=after_turn).play()
+
+
 class Batch:
     """Games played in parallel, and their buffers.
+
+    Games are dealt, or with `start` (N,) played on from there: each from the beginning of its turn, or with
+    `after_turn` from its end on, which may be the end of the game. Their results are in that order.
 
     With a log that has room, every event is recorded. With `check`, a test after every turn makes sure
     that everything is in exactly one place; with `follow_lead`, lead changes are counted. `on_answer`
@@ -84,6 +92,8 @@ class Batch:
         games: int,
         *,
         batch: int = BATCH,
+        start: Table | None = None,
+        after_turn: bool = False,
         log: Log | None = None,
         check: bool = False,
         follow_lead: bool = False,
@@ -121,6 +131,11 @@ class Batch:
         self.notes: dict[str, Any] = {}
         # Skip questions left to the defaults unless a listener is set.
         self.asks = [own_methods(bot) if on_answer is None else METHODS for bot in match.strategies]
+        self.dealt = 0
+        """Games that have begun, if they are dealt."""
+        self.start = None if start is None else start.copy()
+        self.waiting = [] if self.start is None else self._sorted(self.start, after_turn)
+        """Of games that are played on, those that have not begun, by the seat on turn."""
 
     @property
     def bytes_per_game(self) -> float:
@@ -129,23 +144,56 @@ class Batch:
         buffers = index + self.claimable.itemsize
         return float(self.table.itemsize + self.hands.itemsize + buffers)
 
+    def _sorted(self, start: Table, after_turn: bool) -> list[NDArray[np.int32]]:
+        """The games to be played on, by the seat on turn; those that are over are recorded."""
+        start["entry"] = np.arange(len(start))
+        start["rotation"] = 0
+        going = np.arange(len(start), dtype=np.int32)
+        if after_turn:
+            over = np.zeros_like(going)
+            self.log = with_room(self.log, len(start))
+            left = end_turns(self.books, start, going, over)
+            record(self.books, start, over[: len(going) - left], self.tally, self.log)
+            going = going[:left]
+        seats = (start["turn"][going].astype(np.int64) - 1) % self.players
+        return [going[seats == seat] for seat in range(self.players)]
+
+    def _enter(self, seat: int, free: NDArray[np.int32]) -> int:
+        """Put games whose first player is `seat` into the last of the free rows; returns how many."""
+        if self.start is not None:
+            waiting = self.waiting[seat]
+            new = min(len(free), len(waiting))
+            self.table[free[len(free) - new :]] = self.start[waiting[:new]]
+            self.waiting[seat] = waiting[new:]
+            return new
+        new = 0 if seat else min(len(free), self.total - self.dealt)
+        if new:
+            taken, seed = free[len(free) - new :], np.uint64(self.match.seed)
+            deal(self.books, self.table, taken, self.dealt, self.first, self.games, seed)
+            self.dealt += new
+        return new
+
+    @property
+    def _is_waiting(self) -> bool:
+        """Whether any game has not begun."""
+        if self.start is None:
+            return self.dealt < self.total
+        return any(len(waiting) for waiting in self.waiting)
+
     def play(self) -> Tally:
         """Play all games to the end."""
         size = len(self.asked)
         rows, free = np.zeros(size, np.int32), np.arange(size, dtype=np.int32)
-        running, dealt, freed = 0, 0, size
-        seed = np.uint64(self.match.seed)
-        while running or dealt < self.total:
+        running, freed = 0, size
+        while running or self._is_waiting:
             for seat in range(self.players):
-                if seat == 0:
-                    new = min(freed, self.total - dealt)
-                    taken = free[freed - new : freed]
-                    rows[running : running + new] = taken
-                    deal(self.books, self.table, taken, dealt, self.first, self.games, seed)
-                    running, dealt, freed = running + new, dealt + new, freed - new
+                new = self._enter(seat, free[:freed])
+                if new:
+                    rows[running : running + new] = free[freed - new : freed]
+                    running, freed = running + new, freed - new
                     rows[:running].sort()
                 if running == 0:
-                    break
+                    continue
                 self.log = with_room(self.log, running)
                 self.play_turn(seat, rows[:running])
                 if self.follow_lead:
@@ -153,9 +201,7 @@ class Batch:
                 left = end_turns(self.books, self.table, rows[:running], free[freed:])
                 over = free[freed : freed + running - left]
                 if len(over):
-                    record(
-                        self.books, self.table, over, self.first, self.games, self.tally, self.log
-                    )
+                    record(self.books, self.table, over, self.tally, self.log)
                     if self.on_over is not None:
                         self.on_over(len(over))
                 running, freed = left, freed + len(over)

@@ -60,7 +60,8 @@ class Played:
     """Games of a match as frames, each built when first used."""
 
     match: Match
-    first: int
+    numbers: NDArray[np.int64]
+    """(G,): of the games, in the order of the rows."""
     tally: Tally
 
     def __repr__(self) -> str:
@@ -92,7 +93,7 @@ class Played:
         tally = self.tally
         return _frame(
             {
-                "game": self._numbers,
+                "game": self.numbers,
                 "turns": tally.turns,
                 **{name: tally.counter(name) for name in _COUNTERS},
                 "flips": tally.flips,
@@ -107,9 +108,9 @@ class Played:
         bots = pl.Series(self.match.specs)
         return _frame(
             {
-                "game": np.repeat(self._numbers, seats),
-                "seat": np.tile(np.arange(seats, dtype=np.uint8), len(self._numbers)),
-                "bot": bots[np.tile(np.arange(seats), len(self._numbers))],
+                "game": np.repeat(self.numbers, seats),
+                "seat": np.tile(np.arange(seats, dtype=np.uint8), len(self.numbers)),
+                "bot": bots[np.tile(np.arange(seats), len(self.numbers))],
                 **_of_seats(tally),
             }
         )
@@ -124,10 +125,10 @@ class Played:
         tally, seats = self.tally, len(self.match.specs)
         playing = [k for k, name in enumerate(SPECIALISTS) if name in self.match.rules.specialists]
         names = pl.Series([SPECIALISTS[k] for k in playing], dtype=pl.String)
-        games, each = len(self._numbers), len(playing) * seats
+        games, each = len(self.numbers), len(playing) * seats
         return _frame(
             {
-                "game": np.repeat(self._numbers, each),
+                "game": np.repeat(self.numbers, each),
                 "specialist": names[np.tile(np.repeat(np.arange(len(playing)), seats), games)],
                 "seat": np.tile(np.arange(seats, dtype=np.uint8), games * len(playing)),
                 "gained": tally.gained[:, playing].ravel(),
@@ -141,10 +142,6 @@ class Played:
     def unfinished(self) -> int:
         """Games that the turn limit ended."""
         return int((~self.tally.finished).sum())
-
-    @cached_property
-    def _numbers(self) -> NDArray[np.int64]:
-        return np.arange(self.first, self.first + len(self.tally.turns), dtype=np.int64)
 
 
 def _frame(columns: dict[str, Any]) -> pl.DataFrame:

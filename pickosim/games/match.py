@@ -43,6 +43,8 @@ class Match:
     strategies: tuple[Strategy, ...]
     seed: int
     rotations: tuple[Orders, ...] = ()
+    is_dealt: bool = True
+    """Whether games are dealt, and not played on from positions."""
     audited: bool = False
     """Whether some questions are asked twice, about other games, to find answers that depend on that."""
 
@@ -66,6 +68,8 @@ class Match:
 
     def replay_command(self, game: int, rotation: int = 0) -> str:
         """The command that shows one game of this match."""
+        if not self.is_dealt:
+            return shlex.join(["pickosim", "watch", *self.specs, "--from-position", "FILE"])
         bots = self.seated_for(game, rotation).specs
         rules = as_arguments(self.rules)
         address = ["--seed", str(self.seed), "--game", str(game)]
@@ -86,6 +90,8 @@ def make_match(
     rules: str | RuleSet = "classic",
     seed: int = 0,
     rotations: tuple[Orders, ...] = (),
+    *,
+    is_dealt: bool = True,
 ) -> Match:
     """A match between these bots, seated as they are listed unless there are `rotations`."""
     if isinstance(bots, str):
@@ -97,7 +103,7 @@ def make_match(
         bot if isinstance(bot, str) else spec_of(made)
         for bot, made in zip(bots, strategies, strict=True)
     )
-    match = Match(load_rules(rules), specs, strategies, seed, rotations)
+    match = Match(load_rules(rules), specs, strategies, seed, rotations, is_dealt)
     _ = match.books  # raises an error if the rules do not allow these seats
     for spec, strategy in zip(specs, strategies, strict=True):
         if objection := strategy.objection(match.rules, len(strategies)):

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from types import MappingProxyType
 from typing import Any
 
+from pickosim.bots.loading import BotLike
 from pickosim.bots.view import Turn
 from pickosim.engine import log
 from pickosim.engine.dice import FACES, rolls
 from pickosim.engine.rulebook import APPLE, NOTHING, SEATS
-from pickosim.engine.table import is_seat
+from pickosim.engine.table import Table, is_seat
 from pickosim.engine.tally import Tally
-from pickosim.errors import StrategyError
+from pickosim.errors import PickosimError, StrategyError
 from pickosim.games.ask import bot_of, explanation
 from pickosim.games.batch import Batch
 from pickosim.games.match import Match, check_numbers
+from pickosim.games.positions import Positions
 from pickosim.rules import SPECIALISTS, WORM
 from pickosim.solver.valuation import Valuation
 
@@ -52,6 +54,13 @@ def traced_game(
     `win_chances` says whether values are chances to win.
     """
     check_numbers(game)
+    return _traced(match, game, None, why=why)
+
+
+def _traced(
+    match: Match, game: int, start: Table | None, *, why: bool
+) -> tuple[list[Event], StrategyError | None]:
+    """The trace of one game, dealt or played on from a position; see `traced_game`."""
     reasons: dict[int, Event] = {}
 
     def on_answer(turn: Turn) -> None:
@@ -62,13 +71,32 @@ def traced_game(
             about["win_chances"] = isinstance(bot, Valuation) and bot.values_are_win_chances
             reasons[log.length(batch.log)] = about | {"question": turn.question, "options": options}
 
-    batch = Batch(match, game, 1, log=log.new_log(room=True), on_answer=on_answer if why else None)
+    batch = Batch(
+        match,
+        game,
+        1,
+        start=start,
+        log=log.new_log(room=True),
+        on_answer=on_answer if why else None,
+    )
     try:
         tally, error = batch.play(), None
     except StrategyError as mistake:
         tally, error = None, mistake
     rows = log.events(batch.log).tolist()
     return _trace(match, game, rows, tally, 0, reasons), error
+
+
+def traced_position(
+    positions: Positions, bots: Sequence[BotLike], *, why: bool = False
+) -> tuple[list[Event], StrategyError | None]:
+    """The trace of a game that is played on; its second event, `position`, says from where."""
+    if len(positions) != 1:
+        raise PickosimError(f"One position can be watched at a time, not {len(positions)}.")
+    match, (place,) = positions.match(bots), positions.objects
+    shown = {name: value for name, value in place.items() if name not in ("rules", "players")}
+    events, mistake = _traced(match, place["game"], positions.table, why=why)
+    return [events[0], {"event": "position", **shown}, *events[1:]], mistake
 
 
 def face_name(face: int) -> str:

@@ -1,4 +1,4 @@
-"""A balance for a terminal: worth with its intervals drawn, absence, what was seen, and what to change."""
+"""A balance for a terminal: pick-ups with their intervals drawn, the other views, and what to change."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pickosim.reports.cells import label, with_error
 from pickosim.reports.intervals import Drawn, Ends
 from pickosim.reports.layout import breakable, grid
 from pickosim.studies.balance_findings import points
-from pickosim.studies.balance_results import FIRST_TAKER
+from pickosim.studies.balance_sums import GROUPS
 from pickosim.studies.measures import ABSENCE
 from pickosim.studies.sentences import is_beyond_chance
 
@@ -29,15 +29,17 @@ def balance_text(results: Results) -> Iterator[RenderableType]:
     yield Text(result["headline"], style="bold")
     yield Text()
     yield Text(results.manifest["title"])
-    for level, rows in _levels(results.worth):
+    for level, rows in _levels(results.pickups):
         yield Text()
-        yield _worth(level, rows)
-    for level, rows in _levels(results.absence):
+        yield _pickups(level, rows)
+    for level, rows in _levels(results.pickups_by):
         yield Text()
-        yield _absence(level, rows)
-    for level, rows in _levels(results.seen):
-        yield Text()
-        yield _seen(level, rows)
+        yield _groups(level, rows)
+    for name, told in (("head_start", _head_start), ("absence", _absence), ("seen", _seen)):
+        if name in results.frames:
+            for level, rows in _levels(results.frames[name]):
+                yield Text()
+                yield told(level, rows)
     if "sensitivity" in results.frames:
         yield from _sensitivity(results.sensitivity)
     if "suggestion" in results.frames:
@@ -75,7 +77,53 @@ def _mark(row: Row) -> str:
     return "*" if is_beyond_chance(row) else " "
 
 
-def _worth(level: str, rows: Sequence[Row]) -> RenderableType:
+def _pickups(level: str, rows: Sequence[Row]) -> RenderableType:
+    cells = [
+        (
+            row["specialist"],
+            "-" if row["gain"] is None else f"{points(row)}{_mark(row)}",
+            "-" if row["gain"] is None else f"{row['score_gain']:+.2f}",
+            f"{row['pick_ups']:.2f}",
+            f"{100 * row['handed_out']:+.1f}",
+            row["verdict"] or "-",
+        )
+        for row in rows
+    ]
+    columns = [
+        ("specialist", "left"),
+        ("points ", "right"),
+        ("worms", "right"),
+        ("per game", "right"),
+        ("in all", "right"),
+        ("verdict", "left"),
+    ]
+    title = (
+        f"Pick-ups: what one is worth to the player who gains it ({level})\n"
+        f"points of win share, and worms; pick-ups per game; points in all; {rows[0]['games']:,} games"
+    )
+    return Drawn(title, columns, cells, 2, [_ends(row, "gain") for row in rows])
+
+
+def _groups(level: str, rows: Sequence[Row]) -> RenderableType:
+    """Kinds of pick-ups, all specialists side by side; of all intervals only the widest is given."""
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    for row in rows:
+        shown = f"{100 * row['gain']:+.1f}"
+        found.setdefault((row["by"], row["group"]), {})[row["specialist"]] = shown
+    specialists = list(dict.fromkeys(row["specialist"] for row in rows))
+    order = {group: k for k, group in enumerate(GROUPS)}
+    cells = [
+        (group, *(of.get(one, "-") for one in specialists))
+        for (_, group), of in sorted(found.items(), key=lambda one: order[one[0]])
+    ]
+    columns = [("gained", "left"), *((one, "right") for one in specialists)]
+    widest = max(row["gain_high"] - row["gain_low"] for row in rows)
+    title = f"Pick-ups by phase, standing and former specialist, points of win share ({level})"
+    note = f"95 %: ± {min(50 * widest, 100):.2g} at most"
+    return grid(f"{title}\n{note}", columns, cells)
+
+
+def _head_start(level: str, rows: Sequence[Row]) -> RenderableType:
     cells = [
         (
             row["specialist"],
@@ -91,7 +139,7 @@ def _worth(level: str, rows: Sequence[Row]) -> RenderableType:
         (label("score_gain"), "right"),
         ("games", "right"),
     ]
-    title = f"Worth to a seat that starts with it, in points of win share ({level})"
+    title = f"Head start: a seat begins the game with it, points of win share ({level})"
     return Drawn(title, columns, cells, 2, [_ends(row, "gain") for row in rows])
 
 
@@ -148,29 +196,24 @@ def _seen(level: str, rows: Sequence[Row]) -> RenderableType:
 def _sensitivity(table: pl.DataFrame) -> Iterator[RenderableType]:
     """By starting tile, all specialists side by side; by number, one table each, drawn."""
     for level, rows in _levels(table):
-        tiles = [row for row in rows if row["gain_of"] == FIRST_TAKER]
-        if tiles:
-            yield Text()
-            title = f"First taker's gain by starting tile, points of win share ({level})"
-            yield _by_tile(title, tiles, "gain", "+")
-            yield Text()
-            title = f"Take-up by starting tile: taken at all, % of games ({level})"
-            yield _by_tile(title, tiles, "take_up", "")
+        tiles = [row for row in rows if "." in row["option"]]
+        yield Text()
+        yield _by_tile(f"Worth of a pick-up by starting tile, points of win share ({level})", tiles)
         numbers: dict[tuple[str, str], list[Row]] = {}
         for row in rows:
-            if row["gain_of"] != FIRST_TAKER:
+            if row not in tiles:
                 numbers.setdefault((row["specialist"], row["option"]), []).append(row)
         for (specialist, option), found in numbers.items():
             yield Text()
             yield _by_number(level, specialist, option, found)
 
 
-def _by_tile(title: str, rows: Sequence[Row], name: str, sign: str) -> RenderableType:
+def _by_tile(title: str, rows: Sequence[Row]) -> RenderableType:
     """One line per tile; of all intervals only the widest is given, so that it fits a terminal."""
     found: dict[str, dict[str, str]] = {}
     for row in rows:
         given = "°" if row["as_given"] else " "
-        shown = "-" if row[name] is None else f"{100 * row[name]:{sign}.1f}"
+        shown = "-" if row["gain"] is None else f"{100 * row['gain']:+.1f}"
         found.setdefault(row["setting"], {})[row["specialist"]] = f"{shown}{given}"
     specialists = list(dict.fromkeys(row["specialist"] for row in rows))
     cells = [
@@ -178,7 +221,8 @@ def _by_tile(title: str, rows: Sequence[Row], name: str, sign: str) -> Renderabl
         for tile, of in sorted(found.items(), key=lambda one: int(one[0]))
     ]
     columns = [("tile", "right"), *((f"{one} ", "right") for one in specialists)]
-    widest = max(row[f"{name}_high"] - row[f"{name}_low"] for row in rows if row[name] is not None)
+    widths = [row["gain_high"] - row["gain_low"] for row in rows if row["gain"] is not None]
+    widest = max(widths, default=0.0)
     games = min(row["games"] for row in rows)
     note = f"95 %: ± {50 * widest:.2g} at most; {games:,} games each; ° as given"
     return grid(f"{title}\n{note}", columns, cells)
@@ -188,18 +232,18 @@ def _by_number(level: str, specialist: str, option: str, rows: Sequence[Row]) ->
     cells = [
         (
             f"{row['setting']}{'°' if row['as_given'] else ' '}",
-            f"{points(row)}{_mark(row)}",
-            with_error(row, "take_up", 100),
+            "-" if row["gain"] is None else f"{points(row)}{_mark(row)}",
+            f"{row['pick_ups']:.2f}",
             f"{row['games']:,}",
         )
         for row in rows
     ]
     name = specialist.replace("-", " ").capitalize()
-    title = f"{name} by {option}: worth to a starter ({level})"
+    title = f"{name} by {option}: worth of a pick-up ({level})"
     columns = [
         ("° as given", "left"),
         ("points", "right"),
-        ("take-up, %", "right"),
+        ("per game", "right"),
         ("games", "right"),
     ]
     return Drawn(title, columns, cells, 2, [_ends(row, "gain") for row in rows])
@@ -213,7 +257,7 @@ def _suggestion(rows: Sequence[Row]) -> RenderableType:
             f"{100 * row['spread']:.2f}",
             f"{100 * row['spread_low']:.2f} to {100 * row['spread_high']:.2f}",
             f"{100 * row['chance_best']:.0f} %",
-            f"{100 * row['take_up']:.0f} %",
+            f"{row['pick_ups']:.2f}",
             "\n".join(breakable(part) for part in row["setting"].split(", ")),
         )
         for row in rows
@@ -224,11 +268,11 @@ def _suggestion(rows: Sequence[Row]) -> RenderableType:
         ("spread", "right"),
         ("95 % interval", "right"),
         ("best", "right"),
-        ("taken", "right"),
+        ("pick-ups", "right"),
         ("setting", "left"),
     ]
     title = (
-        "Suggestion: how far apart specialists are, in what they bring their first taker\n"
+        "Suggestion: how far apart specialists are in what a pick-up is worth\n"
         f"spread in points of win share; {rows[0]['games']:,} games each"
     )
     return grid(title, columns, cells)
@@ -240,7 +284,7 @@ def _gains(table: pl.DataFrame) -> RenderableType:
     given = {_where(row): row for row in rows if row["setting"] == "as given"}
     best = {_where(row): row for row in rows if row["rank"] == 1}
     cells: Iterable[tuple[str, ...]] = [
-        (specialist, level, points(row), points(best[level, specialist]))
+        (specialist, level, _points(row), _points(best[level, specialist]))
         for (level, specialist), row in given.items()
     ]
     columns = [
@@ -249,8 +293,12 @@ def _gains(table: pl.DataFrame) -> RenderableType:
         ("as given", "right"),
         ("rank 1", "right"),
     ]
-    return grid("What they bring their first taker, points of win share per game", columns, cells)
+    return grid("What a pick-up is worth there, points of win share", columns, cells)
 
 
 def _where(row: Row) -> tuple[str, str]:
     return _level(row), row["specialist"]
+
+
+def _points(row: Row) -> str:
+    return "-" if row["gain"] is None else points(row)

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from pickosim.columns import PLACE_POINTS, percent
+from pickosim.columns import NUMBER, PLACE_POINTS, percent
 from pickosim.errors import PickosimError
 from pickosim.reports.cells import difference_label
 from pickosim.runs.folder import records
@@ -627,20 +627,47 @@ def variant_seats(seats: pl.DataFrame) -> Drawing:
 # ---------------------------------------------------------------------------------------- a balance
 
 
-def worth(worth: pl.DataFrame, measure: str = "gain") -> Drawing:
-    """What it is worth to start with a specialist: `gain` in win share, or `score_gain`."""
-    share = measure == "gain"
+def pickups(pickups: pl.DataFrame, measure: str = "gain") -> Drawing:
+    """What a pick-up of a specialist is worth: `gain` in win share, `score_gain`, or `handed_out` per game."""
+    share = measure != "score_gain"
+    points = []
+    for row in _by_worth(pickups.filter(pl.col(measure).is_not_null()), pickups):
+        words = points_of if share else signed
+        point = _point(row, measure, words, row["specialist"], 100 if share else 1)
+        point |= {"panel": _level(row), "at": 0}
+        if measure == "gain":
+            point["beyond"] = is_beyond_chance(row)
+            point["said"] += f"; {row['verdict']}" if row["verdict"] else ""
+        points.append(point)
+    return dots(points, "points of win share" if share else "worms")
+
+
+def pickups_by(groups: pl.DataFrame) -> Drawing:
+    """What a pick-up is worth by phase or standing, specialist by specialist."""
+    points = []
+    several = groups.select("bot", "players").n_unique() > 1
+    for row in records(groups):
+        point = _point(row, "gain", points_of, row["group"], 100)
+        point |= {"panel": row["specialist"], "at": 0}
+        if several:
+            point |= {"group": _level(row)}
+            point["said"] = f"{_level(row)}, {point['said']}"
+        points.append(point)
+    return dots(points, "points of win share")
+
+
+def head_start(head_start: pl.DataFrame) -> Drawing:
+    """What it gains to start the game with a specialist."""
     points = [
-        _point(row, measure, points_of if share else signed, row["specialist"], 100 if share else 1)
-        | {"panel": _level(row), "at": 0}
-        | ({"beyond": is_beyond_chance(row)} if share else {})
-        for row in _by_worth(worth, worth)
+        _point(row, "gain", points_of, row["specialist"], 100)
+        | {"panel": _level(row), "at": 0, "beyond": is_beyond_chance(row)}
+        for row in _by_worth(head_start, head_start)
     ]
-    return dots(points, "points of win share" if share else "score per game")
+    return dots(points, "points of win share")
 
 
-def worth_by_seat(by_seat: pl.DataFrame, worth: pl.DataFrame) -> Drawing:
-    """The worth of a specialist, seat by seat."""
+def head_start_by_seat(by_seat: pl.DataFrame, worth: pl.DataFrame) -> Drawing:
+    """The head start, seat by seat."""
     points = [
         _point(row, "gain", points_of, row["specialist"], 100)
         | {"panel": _level(row), "group": seat_name(row["seat"]), "at": 0}
@@ -698,12 +725,13 @@ def absence(absence: pl.DataFrame, worth: pl.DataFrame) -> Drawing:
 
 
 def sensitivity(sensitivity: pl.DataFrame, measure: str = "gain") -> Drawing:
-    """The worth (`gain`) or the `take_up` of a specialist by starting tile or number."""
+    """The worth of a pick-up (`gain`), or how many `pick_ups` there are, by starting tile or number."""
     share = measure == "gain"
     points = []
     for row in records(sensitivity):
         what = "" if row["option"].startswith("specialists.") else f": {row['option']}"
-        point = _point(row, measure, points_of if share else percent, row["setting"], 100)
+        words, scale = (points_of, 100) if share else (NUMBER.text, 1)
+        point = _point(row, measure, words, row["setting"], scale)
         point |= {
             "label": short_setting(row["setting"]),
             "panel": f"{row['specialist']}{what}",
@@ -712,7 +740,7 @@ def sensitivity(sensitivity: pl.DataFrame, measure: str = "gain") -> Drawing:
             "said": f"{row['option']} = {point['said']} ({_level(row)})",
         }
         points.append(point | ({"at": 0} if share else {}))
-    return lines(points, "points of win share" if share else "% of games")
+    return lines(points, "points of win share" if share else "pick-ups per game")
 
 
 def short_setting(setting: str) -> str:
@@ -738,7 +766,7 @@ def suggestion(suggestion: pl.DataFrame) -> Drawing:
 
 
 def suggestion_gains(gains: pl.DataFrame, worth: pl.DataFrame) -> Drawing:
-    """What specialists bring their first taker, as given and in the best setting."""
+    """What a pick-up is worth, as given and in the best setting."""
     points = []
     for row in _by_worth(gains, worth):
         point = _point(row, "gain", points_of, row["specialist"], 100)

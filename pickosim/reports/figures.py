@@ -277,34 +277,56 @@ def _unchanged(measures: pl.DataFrame) -> str:
 
 
 def _balance(results: Results) -> Iterator[Figure]:
-    worth, seen = results.worth, table(results, "seen")
+    pickups = table(results, "pickups")
+    head_start = table(results, "head_start")
+    worth = pickups if len(pickups) else head_start
+    if len(pickups):
+        yield from _pickups(pickups, table(results, "pickups_by"))
+    if len(head_start):
+        yield from _other_views(results, head_start, worth)
+    sensitivity = table(results, "sensitivity")
+    if len(sensitivity):
+        yield from _sensitivity(sensitivity)
+    suggestion = table(results, "suggestion")
+    if len(suggestion):
+        yield from _suggestion(suggestion, table(results, "suggestion_gains"), worth)
+
+
+def _other_views(
+    results: Results, head_start: pl.DataFrame, worth: pl.DataFrame
+) -> Iterator[Figure]:
+    """Head start, absence and what is seen."""
+    seen = table(results, "seen")
     yield Figure(
-        "worth",
-        "Worth",
-        "One seat starts with the specialist against nobody having it, with the same dice, in all seats: "
-        "what that gains in win share, with 95 % intervals. This is what the specialist causes. A full "
-        "dot is beyond chance (p < 0.05, corrected for the number of comparisons).",
-        worth,
-        balance_results.FRAMES["worth"],
-        lambda: charts.worth(worth),
-        is_open=True,
+        "head-start",
+        "Head start",
+        "One seat starts the game with the specialist against nobody having it, with the same dice, in all "
+        "seats: what that gains in win share, with 95 % intervals. Most starters soon lose it again, so this is "
+        "about the beginning of a game, not about what a pick-up is worth. A full dot is beyond chance (p < 0.05, "
+        "corrected for the number of comparisons).",
+        head_start,
+        balance_results.FRAMES["head_start"],
+        lambda: charts.head_start(head_start),
+        is_open=worth is head_start,
     )
+    by_seat = table(results, "head_start_by_seat")
     yield Figure(
-        "worth-score",
-        "Worth in score",
-        "The same games: what starting with the specialist adds to the score.",
-        worth.select("bot", "players", "specialist", "games", "^score_gain.*$"),
-        balance_results.FRAMES["worth"],
-        lambda: charts.worth(worth, "score_gain"),
-    )
-    by_seat = table(results, "worth_by_seat")
-    yield Figure(
-        "worth-by-seat",
-        "Worth by seat",
+        "head-start-by-seat",
+        "Head start by seat",
         "The gain in win share for each seat that starts with the specialist. Seat 0 begins.",
         by_seat,
-        balance_results.FRAMES["worth_by_seat"],
-        lambda: charts.worth_by_seat(by_seat, worth),
+        balance_results.FRAMES["head_start_by_seat"],
+        lambda: charts.head_start_by_seat(by_seat, head_start),
+    )
+    absence = table(results, "absence")
+    yield Figure(
+        "absence",
+        "Absence",
+        "The game without the specialist, minus the game with all of them, with the same dice and 95 % "
+        "intervals. A full dot is beyond chance (corrected).",
+        absence,
+        balance_results.FRAMES["absence"],
+        lambda: charts.absence(absence, worth),
     )
     yield Figure(
         "seen",
@@ -326,22 +348,54 @@ def _balance(results: Results) -> Iterator[Figure]:
         balance_results.FRAMES["seen"],
         lambda: charts.held(seen, worth),
     )
-    absence = table(results, "absence")
+
+
+def _pickups(pickups: pl.DataFrame, groups: pl.DataFrame) -> Iterator[Figure]:
+    """What pick-ups are worth, in all and by phase and standing."""
+    frame = balance_results.FRAMES["pickups"]
     yield Figure(
-        "absence",
-        "Absence",
-        "The game without the specialist, minus the game with all of them, with the same dice and 95 % "
-        "intervals. A full dot is beyond chance (corrected).",
-        absence,
-        balance_results.FRAMES["absence"],
-        lambda: charts.absence(absence, worth),
+        "pickups",
+        "What a pick-up is worth",
+        "Ordinary games, branched whenever a player gains the specialist: played on as they are, and without it, "
+        "with the same dice. The difference in that player's win share, with 95 % intervals, is what the pick-up "
+        "causes. A full dot is beyond chance (p < 0.05, corrected for the number of comparisons). The verdict "
+        "compares each specialist with the mean of all.",
+        pickups,
+        frame,
+        lambda: charts.pickups(pickups),
+        is_open=True,
     )
-    sensitivity = table(results, "sensitivity")
-    if len(sensitivity):
-        yield from _sensitivity(sensitivity)
-    suggestion = table(results, "suggestion")
-    if len(suggestion):
-        yield from _suggestion(suggestion, table(results, "suggestion_gains"), worth)
+    named = ["bot", "players", "specialist", "games"]
+    yield Figure(
+        "pickups-score",
+        "A pick-up in worms",
+        "The same games: what a pick-up adds to the score of the player.",
+        pickups.select(*named, "^score_gain.*$"),
+        frame,
+        lambda: charts.pickups(pickups, "score_gain"),
+    )
+    yield Figure(
+        "handed-out",
+        "Handed out per game",
+        "Pick-ups per game times what one is worth: the points of win share that a specialist moves in a game.",
+        pickups.select(*named, "^pick_ups.*$", "^handed_out.*$"),
+        frame,
+        lambda: charts.pickups(pickups, "handed_out"),
+    )
+    for by, title, text in (
+        ("phase", "By phase", "by the tiles left on the grill after the pick-up"),
+        ("standing", "By standing", "by how the player stood before, by score"),
+        ("former", "By what was held", "by whether the player held another specialist before"),
+    ):
+        shown = groups.filter(pl.col("by") == by)
+        yield Figure(
+            f"pickups-by-{by}",
+            f"A pick-up {title[0].lower()}{title[1:]}",
+            f"What a pick-up is worth in points of win share, {text}; bars are 95 % intervals.",
+            shown,
+            balance_results.FRAMES["pickups_by"],
+            lambda shown=shown: charts.pickups_by(shown),  # type: ignore[misc]
+        )
 
 
 def _sensitivity(sensitivity: pl.DataFrame) -> Iterator[Figure]:
@@ -354,7 +408,7 @@ def _sensitivity(sensitivity: pl.DataFrame) -> Iterator[Figure]:
     yield Figure(
         "worth-by-tile",
         "Worth by starting tile",
-        f"What a specialist brings to whoever takes it first, in win share. {as_before}",
+        f"What a pick-up is worth, in win share. {as_before}",
         tiles,
         balance_results.FRAMES["sensitivity"],
         lambda: charts.sensitivity(tiles),
@@ -362,32 +416,22 @@ def _sensitivity(sensitivity: pl.DataFrame) -> Iterator[Figure]:
     yield Figure(
         "worth-by-number",
         "Worth by number",
-        f"What a specialist brings to a seat that starts with it, in win share. {as_before}",
+        f"What a pick-up is worth, in win share. {as_before}",
         numbers,
         balance_results.FRAMES["sensitivity"],
         lambda: charts.sensitivity(numbers),
     )
-    taken = (
-        "The share of games in which somebody takes the specialist (the raven: in which it pays)."
-    )
-    columns = ["bot", "players", "specialist", "option", "setting", "games", "^take_up.*$"]
-    yield Figure(
-        "take-up-by-tile",
-        "Take-up by starting tile",
-        f"{taken} {as_before}",
-        tiles.select(columns),
-        balance_results.FRAMES["sensitivity"],
-        lambda: charts.sensitivity(tiles, "take_up"),
-    )
-    played = numbers.filter(pl.col("take_up").is_not_null())
-    yield Figure(
-        "take-up-by-number",
-        "Take-up by number",
-        f"{taken} {as_before}",
-        played.select(columns),
-        balance_results.FRAMES["sensitivity"],
-        lambda: charts.sensitivity(played, "take_up"),
-    )
+    columns = ["bot", "players", "specialist", "option", "setting", "games", "pick_ups"]
+    for name, rows in (("tile", tiles), ("number", numbers)):
+        yield Figure(
+            f"pick-ups-by-{name}",
+            f"Pick-ups by {'starting tile' if name == 'tile' else name}",
+            "How often per game a player gains the specialist (the raven: is paid by it). All else is as in the "
+            "rules, whose own setting has a ring.",
+            rows.select(columns),
+            balance_results.FRAMES["sensitivity"],
+            lambda rows=rows: charts.sensitivity(rows, "pick_ups"),  # type: ignore[misc]
+        )
 
 
 def _suggestion(
@@ -397,7 +441,7 @@ def _suggestion(
     yield Figure(
         "suggestion",
         "Settings with a smaller spread",
-        "How far apart the specialists are in what they bring to whoever takes them first, setting by "
+        "How far apart the specialists are in what a pick-up is worth, setting by "
         "setting, all played with the same dice; bars are 95 % intervals. Few changes are to be weighed "
         "against a small spread: the table has the difference to the rules as given, paired by dice, "
         "and the chance to be the best of these.",
@@ -409,9 +453,8 @@ def _suggestion(
     shown = gains.filter((pl.col("rank") == 1) | (pl.col("setting") == "as given"))
     yield Figure(
         "suggestion-gains",
-        "What they would bring",
-        "What a specialist brings per game to whoever takes it first, in the first of these settings and "
-        "in the rules as given.",
+        "What a pick-up would be worth",
+        "What a pick-up is worth in the first of these settings and in the rules as given.",
         shown,
         balance_results.FRAMES["suggestion_gains"],
         lambda: charts.suggestion_gains(shown, worth),

@@ -16,14 +16,22 @@ if TYPE_CHECKING:
 def story(trace: Iterable[Event]) -> Iterator[Text]:
     """The lines of one game: the dice and the result of each turn, and the table after it."""
     state: TableState | None = None
-    shown_turn = 0
+    shown_turn, begun = 0, False
     for event in trace:
         if event["event"] == "game":
             state = TableState(event)
-            yield from _opening(event, state)
+            yield Text(_title(event), style="bold")
             continue
         assert state is not None, "a trace begins with the event game"
+        if not begun:
+            if event["event"] == "position":
+                state.put(event)
+                yield Text(f"Played on from turn {event['turn']}")
+            yield from state.lines()
+            begun = True
         turn = event.get("turn", 0)
+        if event["event"] == "position":
+            continue
         if turn != shown_turn:
             if shown_turn:
                 yield from state.lines()
@@ -34,12 +42,12 @@ def story(trace: Iterable[Event]) -> Iterator[Text]:
             shown_turn = turn
         state.follow(event)
         yield from _lines(event, state)
+    if state is not None and not begun:
+        yield from state.lines()
 
 
-def _opening(event: Event, state: TableState) -> Iterator[Text]:
-    rules = event["rules"]
-    yield Text(f"Game {event['game']} of seed {event['seed']}, rules {rules['name']}", style="bold")
-    yield from state.lines()
+def _title(event: Event) -> str:
+    return f"Game {event['game']} of seed {event['seed']}, rules {event['rules']['name']}"
 
 
 class TableState:
@@ -55,6 +63,15 @@ class TableState:
         self.places = {name: _place(place) for name, place in game["specialists"].items()}
         self.supply: int = game["bratworms"]
         self.bratworms = [0] * len(self.players)
+
+    def put(self, position: Event) -> None:
+        """Change the table to that of a position."""
+        self.grill = set(position["grill"])
+        self.stacks = [list(stack) for stack in position["tiles"]]
+        self.places = dict.fromkeys(self.places, "out")
+        self.places |= {name: _place(place) for name, place in position["specialists"].items()}
+        self.supply = position["supply"]
+        self.bratworms = list(position["bratworms"])
 
     def follow(self, event: Event) -> None:
         """Apply an event."""

@@ -1,4 +1,4 @@
-"""Multiple testing: p values corrected for the number of comparisons."""
+"""Multiple testing: p values and intervals corrected for the number of comparisons."""
 
 from __future__ import annotations
 
@@ -19,3 +19,8 @@ def adjusted(p_values: Sequence[float]) -> list[float]:
     # The smallest is multiplied by the number of all, the next by one less, and none is below the last.
     corrected[order] = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
     return [float(value) for value in np.minimum(corrected, 1.0)]
+
+
+def simultaneous(confidence: float, intervals: int) -> float:
+    """The confidence of each of several intervals so that all of them hold with `confidence` (Bonferroni)."""
+    return 1 - (1 - confidence) / max(1, intervals)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from pickosim.bots.entrants import Entrant, bot_parcels, check_bot_sources
 from pickosim.bots.loading import files_at
-from pickosim.engine.rulebook import RAVEN, rulebook
+from pickosim.engine.rulebook import rulebook
 from pickosim.engine.tally import Tally, new_tally
 from pickosim.games.batch import BATCH, Batch, play_games
 from pickosim.games.match import Match, Orders, make_match
@@ -28,9 +28,6 @@ from pickosim.rules import RuleSet
 from pickosim.runs.folder import parquet
 from pickosim.runs.sums import Sums, add
 from pickosim.studies.schedule import chunks, lane
-
-NOBODY = -1
-"""Stands for the seat that first took a specialist if no seat did."""
 
 
 @dataclass(frozen=True)
@@ -60,40 +57,22 @@ def play_arm(arm: Arm, seed: int, first: int, blocks: int, *, follow_lead: bool 
     """Play blocks `first` to `first + blocks - 1` of an arm, one game per rotation each."""
     if arm.bratworm_to is None:
         return play_games(arm.match(seed), first, blocks, follow_lead=follow_lead)
-    return _Watched(arm, seed, first, blocks).play()
+    return _WithBratworm(arm, seed, first, blocks).play()
 
 
-def play_watched(
-    arm: Arm, seed: int, first: int, blocks: int, specialists: Sequence[int]
-) -> tuple[Tally, NDArray[np.int8]]:
-    """Play an arm; also (K, B) the seat that first took each of K specialists, or NOBODY."""
-    batch = _Watched(arm, seed, first, blocks, specialists)
-    return batch.play(), batch.takers
+class _WithBratworm(Batch):
+    """Games in which a seat starts with a bratworm."""
 
-
-class _Watched(Batch):
-    """Games in which a seat may start with a bratworm, and the first takers of specialists are noted."""
-
-    def __init__(
-        self, arm: Arm, seed: int, first: int, games: int, specialists: Sequence[int] = ()
-    ) -> None:
+    def __init__(self, arm: Arm, seed: int, first: int, games: int) -> None:
         super().__init__(arm.match(seed), first, games)
         self.bratworm_to = arm.bratworm_to
-        self.specialists = specialists
-        self.takers = np.full((len(specialists), games), NOBODY, np.int8)
 
     def play_turn(self, seat: int, rows: NDArray[np.int32]) -> None:
-        if seat == 0 and self.bratworm_to is not None:
+        if seat == 0:
             dealt = rows[self.table["turn"][rows] == 1]
             self.table["bratworms"][dealt, self.bratworm_to] += 1
             self.table["supply"][dealt] -= 1
         super().play_turn(seat, rows)
-        for specialist, takers in zip(self.specialists, self.takers, strict=True):
-            # The raven is never gained: the player it pays has used it.
-            count = self.table["used" if specialist == RAVEN else "gained"]
-            took = rows[count[rows, specialist, seat] > 0]
-            games = self.table["game"][took] - self.first
-            takers[games[takers[games] == NOBODY]] = seat
 
 
 # --------------------------------------------------------------------------------------------- jobs and chunks

@@ -1,8 +1,9 @@
-"""The balance: what each specialist is worth, is seen to do, and changes by its absence.
+"""The balance: what a specialist is worth where it is gained, at the start, and to the game.
 
-Three views, from the same games but never mixed up. *Worth*: a seat starts with the specialist, against nobody having
-it; all seats in turn, same dice. *Seen*: ordinary games. *Absence*: the game without it, against the game as given, same
-dice. A level of play is a bot that takes all seats.
+Four views that are never mixed up. *Pick-ups*: ordinary games, branched whenever a specialist is gained; this is what
+the verdict is about. *Head start*: a seat starts with the specialist, against nobody having it. *Absence*: the game
+without it, against the game as given. *Seen*: what happens in ordinary games, an association. Whatever is compared has
+the same dice. A level of play is a bot that takes all seats.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pickosim.bots.entrants import Entrant, make_entrants
 from pickosim.columns import Frame
 from pickosim.errors import PickosimError, RulesError
 from pickosim.games.match import make_match
+from pickosim.games.pickups import Control
 from pickosim.rules import SPECIALISTS, RuleSet
 from pickosim.runs.sums import Sums
 from pickosim.stats.moments import stratified_mean
@@ -33,37 +35,41 @@ from pickosim.studies.arms import (
     chunks_of,
     seconds_per_game,
 )
-from pickosim.studies.balance_findings import findings, remarks_of
+from pickosim.studies.balance_findings import GUESSED, findings, remarks_of
+from pickosim.studies.balance_guesses import with_guesses
 from pickosim.studies.balance_options import (
     DEFAULT_CAP,
     DEFAULT_GAMES,
     BalanceOptions,
+    factors,
     specialist_list,
 )
 from pickosim.studies.balance_results import (
-    FIRST_TAKER,
     FRAMES,
     MAIN_FRAME,
-    STARTER,
     Varied,
     Weighed,
     absence_rows,
     gain_moments,
+    head_start_by_seat_rows,
+    head_start_rows,
+    pickup_group_rows,
+    pickup_rows,
     seen_rows,
     sensitivity_rows,
     suggestion_rows,
-    worth_by_seat_rows,
-    worth_rows,
+    worth_moments,
 )
-from pickosim.studies.balance_search import Guess, Knob, changed, finalists, shrunk, taker_gains
+from pickosim.studies.balance_search import Guess, Knob, changed, finalists, pickup_worths, shrunk
 from pickosim.studies.balance_sums import (
     Case,
-    NumberJob,
-    TakerJob,
+    CaseJob,
+    PickupJob,
     ViewJob,
     on_tile,
     starter_arms,
 )
+from pickosim.studies.ladder import strongest
 from pickosim.studies.schedule import blocks_for, looks, player_counts
 from pickosim.studies.sentences import about_few_blocks
 from pickosim.studies.study import (
@@ -75,21 +81,30 @@ from pickosim.studies.study import (
 )
 from pickosim.studies.variants import GivenRules, StoredRules, read_rules
 
-WORTH, TAKERS, NUMBERS = "worth", "takers", "numbers"
-"""What a part of the run is for: the three views; first takers by starting tile and number; starters by
-number."""
+PICKUPS, HEAD_START, CASES = "pickups", "head start", "cases"
+"""What a part of the run is for: pick-ups of ordinary games; head start, absence and seen; pick-ups by starting tile
+and number."""
 
 RANKED, FINALS = "ranked", "finals"
 """Settings that are played in full: to rank them, and again to report them."""
 
 LONG_CHUNK = 20.0
-"""Seconds that a worker needs for a chunk of the views: longer than a tournament's, for the larger batch."""
+"""Seconds that a worker needs for a chunk: longer than a tournament's, for the larger batch."""
 
-FIRST_LOOK = 8000
+BRANCHES = 16
+"""About how many games a game with all its branches takes as long as."""
+
+FIRST_LOOK = 4000
 """Blocks before the first check whether to stop; a further one is worth taking half as many blocks later."""
 
+OTHER_VIEWS = ("head_start", "head_start_by_seat", "absence", "seen")
+"""Tables of everything but pick-ups."""
+
+HEAD_SHARE = 8
+"""For so many games with pick-ups one block of head starts is played, for each specialist."""
+
 SIDE_SHARE = 4
-"""One block in this many is played again for each starting tile and number."""
+"""One game in this many is played again for each starting tile and number."""
 
 NUMBER_OPTIONS: dict[str, tuple[str, tuple[object, ...]]] = {
     "raven": ("bratworms", (0, 3, 5, 7, 9, 12)),
@@ -115,6 +130,8 @@ def plan(options: BalanceOptions) -> Balance:
         raise PickosimError("A level of play is a bot; name one at least.")
     if len({entrant.spec for entrant in entrants}) < len(entrants):
         raise PickosimError("A level of play is named twice; each bot takes all seats anyway.")
+    if options.guesses is not None:
+        entrants = tuple(with_guesses(entrants, factors(options.guesses)))
     games = options.games or (DEFAULT_GAMES if options.precision is None else DEFAULT_CAP)
     study = Balance(
         rules=rules,
@@ -127,6 +144,9 @@ def plan(options: BalanceOptions) -> Balance:
         precision=None
         if options.precision is None
         else parse_share(options.precision, "A precision"),
+        band=parse_share(options.band, "A band"),
+        control=options.control,
+        pickups_only=options.pickups_only,
         sensitivity=options.sensitivity,
         suggest=options.suggest,
         chunk=(),
@@ -177,6 +197,9 @@ class Balance(StudyBase):
     games: int
     seed: int
     precision: float | None
+    band: float
+    control: Control
+    pickups_only: bool
     sensitivity: bool
     suggest: bool
     chunk: tuple[int, ...]
@@ -193,6 +216,14 @@ class Balance(StudyBase):
                     starter_arms(self.rules, specialist, bots)
                 except RulesError as error:
                     raise RulesError(f"The {specialist} cannot be weighed: {error}") from None
+        if self.pickups_only and not self._playing:
+            raise PickosimError(
+                "None of these specialists is in the rules, so nobody can gain any."
+            )
+        if self.precision is not None and not self._playing:
+            raise PickosimError(
+                "A precision is that of pick-ups, and none of these specialists is in the rules."
+            )
         placed = len(self._placed)
         if self.suggest and placed < 2:
             raise PickosimError(
@@ -212,12 +243,11 @@ class Balance(StudyBase):
         Results do not depend on it, so it may be found with a stopwatch.
         """
         most = max(self.players)
-        blocks = blocks_for(self.games, most)
-        shared = blocks * len(self.specialists) * len(self.players) // (2 * workers)
-        if blocks * most <= NO_PILOT:
-            return max(SMALLEST_CHUNK, min(shared, blocks))
+        shared = self.games * len(self.players) // (2 * workers)
+        if self.games * most <= NO_PILOT:
+            return max(SMALLEST_CHUNK, min(shared, self.games))
         seconds = seconds_per_game(make_match([entrant.spec] * most, self.rules, self.seed))
-        in_time = int(LONG_CHUNK / (seconds * (most + 2)))
+        in_time = int(LONG_CHUNK / (seconds * BRANCHES))
         return max(SMALLEST_CHUNK, min(shared, in_time, LARGEST_CHUNK))
 
     @property
@@ -232,11 +262,11 @@ class Balance(StudyBase):
         """The parts of the run, each with dice of its own."""
         tables = [(k, players) for k in range(len(self.entrants)) for players in self.players]
         each = [(*table, name) for table in tables for name in self.specialists]
-        found = [Part(WORTH, *one) for one in each]
+        found = [Part(PICKUPS, *table) for table in tables if self._playing]
+        if not self.pickups_only:
+            found += [Part(HEAD_START, *one) for one in each]
         if self.sensitivity or self.suggest:
-            found += [Part(TAKERS, *one) for one in each]
-        if self.sensitivity:
-            found += [Part(NUMBERS, *one) for one in each if one[-1] in NUMBER_OPTIONS]
+            found += [Part(CASES, *one) for one in each]
         if self.suggest:
             found += [Part(view, *table) for view in (RANKED, FINALS) for table in tables]
         return found
@@ -247,29 +277,27 @@ class Balance(StudyBase):
         return len(self.layout)
 
     def stage(self, number: int, sums: Sequence[Sums]) -> list[Chunk]:
-        """The three views up to the next look; when all are certain enough, tiles and numbers; then finals."""
-        views = [
+        """Pick-ups up to the next look; when all are certain enough, everything else; then finals."""
+        pickups = [
             chunk
             for k, part in enumerate(self.layout)
-            if part.view == WORTH and not self._is_certain(part, sums[k])
+            if part.view == PICKUPS and not self._is_certain(part, sums[k])
             for chunk in self._chunks(
                 k,
-                ViewJob(*self._players_of(part), self.rules, part.specialist),
-                range(_blocks(sums[k]), self._next_look(part, sums[k])),
+                PickupJob(*self._players_of(part), self.rules, self._playing, self.control),
+                range(_blocks(sums[k]), self._next_look(sums[k])),
             )
         ]
-        if views:
-            return views
-        sides = [
+        if pickups:
+            return pickups
+        others = [
             chunk
             for k, part in enumerate(self.layout)
-            if part.view in (TAKERS, NUMBERS) and not sums[k]
-            for chunk in self._chunks(
-                k, self._side_job(part), range(ceil(self._played(part, sums) / SIDE_SHARE))
-            )
+            if part.view in (HEAD_START, CASES) and not sums[k]
+            for chunk in self._chunks(k, self._job(part), range(self._side_blocks(part, sums)))
         ]
-        if sides:
-            return sides
+        if others:
+            return others
         if not self.suggest or all(sums):
             return []
         cases = self._final_cases(sums)
@@ -279,7 +307,7 @@ class Balance(StudyBase):
             if part.view in (RANKED, FINALS) and not sums[k]
             for chunk in self._chunks(
                 k,
-                TakerJob(*self._players_of(part), cases),
+                CaseJob(*self._players_of(part), cases, self.control),
                 range(ceil(self._played(part, sums) / 2)),
                 smaller=4,  # finalists are many: large chunks would keep workers waiting
             )
@@ -288,49 +316,73 @@ class Balance(StudyBase):
     def _players_of(self, part: Part) -> tuple[Entrant, int]:
         return self.entrants[part.level], part.players
 
-    def _side_job(self, part: Part) -> Job:
+    def _job(self, part: Part) -> Job:
         who = self._players_of(part)
-        if part.view == TAKERS:
-            return TakerJob(*who, tuple(self._taker_cases(part.specialist)))
-        return NumberJob(*who, tuple(self._number_variants(part.specialist)), part.specialist)
+        if part.view == CASES:
+            return CaseJob(*who, tuple(self._cases(part.specialist)), self.control)
+        return ViewJob(*who, self.rules, part.specialist)
+
+    def _side_blocks(self, part: Part, sums: Sequence[Sums]) -> int:
+        """Blocks of a part that is played once, after the pick-ups."""
+        if not self._playing:
+            return blocks_for(self.games, part.players)
+        return ceil(self._played(part, sums) / (SIDE_SHARE if part.view == CASES else HEAD_SHARE))
+
+    @property
+    def _playing(self) -> tuple[str, ...]:
+        """The specialists asked for that are in the rules."""
+        return tuple(name for name in self.specialists if name in self.rules.specialists)
 
     def _chunks(self, part: int, job: Job, blocks: range, smaller: int = 1) -> Iterator[Chunk]:
         """The chunks of some blocks of a part."""
         size = max(1, self.chunk[self.layout[part].level] // smaller)
         return chunks_of(part, job, self.seed, blocks, size)
 
-    def _looks(self, part: Part) -> list[int]:
-        """Blocks after which to check whether to stop; the last is the end anyway."""
-        most = blocks_for(self.games, part.players)
+    @cached_property
+    def looks(self) -> list[int]:
+        """Games after which to check whether to stop; the last is the end anyway."""
         if self.precision is None:
-            return [most]
+            return [self.games]
         taken = [0]
-        for look in looks(most):
-            if look == most or look >= max(FIRST_LOOK, 1.5 * taken[-1]):
+        for look in looks(self.games):
+            if look == self.games or look >= max(FIRST_LOOK, 1.5 * taken[-1]):
                 taken.append(look)
         return taken[1:]
 
-    def _next_look(self, part: Part, sums: Sums) -> int:
-        return next(look for look in self._looks(part) if look > _blocks(sums))
+    def _next_look(self, sums: Sums) -> int:
+        return next(look for look in self.looks if look > _blocks(sums))
 
     def _is_certain(self, part: Part, sums: Sums) -> bool:
         """Whether a worth is known as well as was asked for, or the games are used up."""
         if not sums:
             return False
-        if _blocks(sums) >= self._looks(part)[-1]:
+        if _blocks(sums) >= self.looks[-1]:
             return True
         return self.precision is not None and self._half_width(part, sums) <= self.precision
 
     def _half_width(self, part: Part, sums: Sums) -> float:
-        low, high = stratified_mean([gain_moments(self._weighed(part, sums))]).interval()
-        return (high - low) / 2
+        """Half the widest interval of what a part is about."""
+        found = (
+            [worth_moments(sums, k) for k in range(len(self._playing))]
+            if part.view == PICKUPS
+            else [gain_moments(self._weighed(part, sums))]
+        )
+        ends = [stratified_mean([one]).interval() for one in found if one is not None]
+        return max(((high - low) / 2 for low, high in ends), default=0.0)
+
+    def _widest(self, sums: Sequence[Sums]) -> float:
+        view = PICKUPS if self._playing else HEAD_START
+        return max(self._half_width(part, one.sums) for part, one in self._of(view, sums))
 
     def _played(self, part: Part, sums: Sequence[Sums]) -> int:
-        """Blocks that the views of a level and number of players were played for, at the most."""
+        """Games of a level and number of players that were branched."""
         return max(
-            _blocks(sums[k])
-            for k, other in enumerate(self.layout)
-            if (other.view, other.level, other.players) == (WORTH, part.level, part.players)
+            (
+                _blocks(sums[k])
+                for k, other in enumerate(self.layout)
+                if (other.view, other.level, other.players) == (PICKUPS, part.level, part.players)
+            ),
+            default=self.games,
         )
 
     def _weighed(self, part: Part, sums: Sums) -> Weighed:
@@ -363,11 +415,7 @@ class Balance(StudyBase):
             return list(values)
         return sorted([*values, given]) if isinstance(given, int) else [given, *values]  # type: ignore[type-var]
 
-    def _number_variants(self, specialist: str) -> list[RuleSet]:
-        option = NUMBER_OPTIONS[specialist][0]
-        return [self.rules.with_options({option: value}) for value in self._numbers(specialist)]
-
-    def _taker_cases(self, specialist: str) -> list[Case]:
+    def _cases(self, specialist: str) -> list[Case]:
         """Every starting tile, then every number; numbers only of a specialist that is in the rules."""
         tiles = [on_tile(self.rules, specialist, tile) for tile in self._tiles(specialist)]
         numbers = self._numbers(specialist) if specialist in self.rules.specialists else []
@@ -377,21 +425,14 @@ class Balance(StudyBase):
 
     def _varied(self, sums: Sequence[Sums]) -> Iterator[Varied]:
         """All that sensitivity is about, specialist by specialist."""
-        for part, weighed in self._of(TAKERS, sums):
-            variants = [case.rules for case in self._taker_cases(part.specialist)]
-            tiles = len(self._tiles(part.specialist))
-            yield Varied(
-                weighed,
-                f"specialists.{part.specialist}",
-                variants[:tiles],
-                range(tiles),
-                FIRST_TAKER,
-                self.rules,
-            )
-        for part, weighed in self._of(NUMBERS, sums):
-            variants = self._number_variants(part.specialist)
-            option = NUMBER_OPTIONS[part.specialist][0]
-            yield Varied(weighed, option, variants, range(len(variants)), STARTER, self.rules)
+        for part, weighed in self._of(CASES, sums):
+            variants = [case.rules for case in self._cases(part.specialist)]
+            tiles, every = len(self._tiles(part.specialist)), range(len(variants))
+            place = f"specialists.{part.specialist}"
+            yield Varied(weighed, place, variants[:tiles], every[:tiles], self.rules)
+            if variants[tiles:]:
+                option = NUMBER_OPTIONS[part.specialist][0]
+                yield Varied(weighed, option, variants[tiles:], every[tiles:], self.rules)
 
     # ---------------------------------------------------------------------------------- suggestion
 
@@ -423,7 +464,7 @@ class Balance(StudyBase):
         """The settings that are played in full."""
         names = self._placed
         levels: dict[tuple[int, int], dict[str, dict[str, list[float]]]] = {}
-        for part, weighed in self._of(TAKERS, sums):
+        for part, weighed in self._of(CASES, sums):
             if part.specialist in names:
                 levels.setdefault((part.level, part.players), {})[part.specialist] = self._moved(
                     part.specialist, weighed
@@ -438,9 +479,9 @@ class Balance(StudyBase):
         return finalists(self.knobs, names, given, moved)
 
     def _moved(self, specialist: str, weighed: Weighed) -> dict[str, list[float]]:
-        """What a specialist brings its first taker at each value of its knobs, as they list them."""
-        cases = [case.rules for case in self._taker_cases(specialist)]
-        gains, covariance = taker_gains(weighed.sums)
+        """What a pick-up of a specialist is worth at each value of its knobs, as they list them."""
+        cases = [case.rules for case in self._cases(specialist)]
+        gains, covariance = pickup_worths(weighed.sums)
         tiles = len(self._tiles(specialist))
         found = {}
         for knob in (knob for knob in self.knobs if knob.specialist == specialist):
@@ -463,6 +504,7 @@ class Balance(StudyBase):
     def tables(self) -> dict[str, Frame]:
         """All but those of questions that were not asked."""
         asked = {
+            **dict.fromkeys(OTHER_VIEWS, not self.pickups_only),
             "sensitivity": bool(self.sensitivity),
             "suggestion": bool(self.suggest),
             "suggestion_gains": bool(self.suggest),
@@ -471,31 +513,33 @@ class Balance(StudyBase):
 
     def frames(self, sums: Sequence[Sums]) -> Frames:
         """All result tables."""
-        weighed = [one for _, one in self._of(WORTH, sums)]
+        levels, weighed = ([one for _, one in self._of(v, sums)] for v in (PICKUPS, HEAD_START))
         rows: dict[str, Any] = {
-            "worth": worth_rows(weighed),
-            "worth_by_seat": worth_by_seat_rows(weighed),
-            "seen": seen_rows(weighed, self.rules),
+            "pickups": pickup_rows(levels, self._playing, self.band),
+            "pickups_by": pickup_group_rows(levels, self._playing),
+            "head_start": head_start_rows(weighed),
+            "head_start_by_seat": head_start_by_seat_rows(weighed),
             "absence": absence_rows(weighed),
+            "seen": seen_rows(weighed, self.rules),
         }
         if self.sensitivity:
             rows["sensitivity"] = sensitivity_rows(list(self._varied(sums)))
         if self.suggest:
-            ranked, levels = ([one for _, one in self._of(view, sums)] for view in (RANKED, FINALS))
+            ranked, finals = ([one for _, one in self._of(view, sums)] for view in (RANKED, FINALS))
             rows["suggestion"], rows["suggestion_gains"] = suggestion_rows(
-                self.rules, self.knobs, self._guesses(sums), ranked, levels, self._placed
+                self.rules, self.knobs, self._guesses(sums), ranked, finals, self._placed
             )
-        return {name: FRAMES[name].build(found) for name, found in rows.items()}
+        return {name: FRAMES[name].build(rows[name]) for name in self.tables}
 
     def status(self, sums: Sequence[Sums]) -> str:
         """How certain the least certain worth is."""
-        widest = max(self._half_width(part, one.sums) for part, one in self._of(WORTH, sums))
-        return f"worth within ± {100 * widest:.2f} points"
+        return f"worth within ± {100 * self._widest(sums):.2f} points"
 
     def summary(self, sums: Sequence[Sums], frames: Frames) -> dict[str, Any]:
         """What the tables do not say: the answer in sentences, and what to keep in mind."""
-        headline, sentences = findings(frames)
-        widest = max(self._half_width(part, one.sums) for part, one in self._of(WORTH, sums))
+        names = [entrant.name for entrant in self.entrants if GUESSED not in entrant.name]
+        headline, sentences = findings(frames, strongest(names), self.band)
+        widest = self._widest(sums)
         unfinished = sum(int(part["unfinished"]) for part in sums)
         return {
             "games": sum(int(part["games"]) for part in sums),
@@ -506,25 +550,20 @@ class Balance(StudyBase):
             "remarks": [
                 *self._about_games(widest),
                 *about_few_blocks(min(map(_blocks, sums))),
-                *remarks_of(self.specialists, self.rules, self.sensitivity, self.suggest),
+                *remarks_of(
+                    self.specialists, self.rules, self.control, self.sensitivity, self.suggest
+                ),
                 *about_unfinished(unfinished),
             ],
         }
 
     def _about_games(self, widest: float) -> Iterator[str]:
-        for players in self.players:
-            played = blocks_for(self.games, players) * players
-            if played > self.games and self.precision is None:
-                yield (
-                    f"{self.games:,} games with a starter are not a whole number of blocks of {players}: "
-                    f"rounded up to {played:,}."
-                )
         if self.precision is not None:
             reached = widest <= self.precision
             yield (
-                f"The widest 95 % interval of a worth is ± {100 * widest:.3f} points of win share; "
+                f"The widest 95 % interval of a pick-up's worth is ± {100 * widest:.3f} points of win share; "
                 f"± {100 * self.precision:g} were asked for"
-                f"{'.' if reached else f', and not reached within {self.games:,} games each.'}"
+                f"{'.' if reached else f', and not reached within {self.games:,} games.'}"
             )
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic.dataclasses import dataclass
 
-from pickosim.amounts import parse_count
+from pickosim.amounts import parse_count, parse_share
 from pickosim.errors import PickosimError, suggest
 from pickosim.rules import SPECIALISTS
 from pickosim.studies.options import (
@@ -25,7 +25,15 @@ from pickosim.studies.options import (
     check_share,
 )
 
-DEFAULT_GAMES, DEFAULT_CAP = "100k", "10M"
+DEFAULT_GAMES, DEFAULT_CAP = "10k", "1M"
+
+STRONGEST = "winner"
+"""The strongest bot there is: the verdict on the specialists is that of its level."""
+
+MOST_FACTOR = 100
+"""A guess that is further off is none."""
+
+LEVELS = ("eager", "cautious", STRONGEST)
 
 
 def specialist_list(given: str | Sequence[str]) -> list[str]:
@@ -47,13 +55,33 @@ def check_specialists(given: str | Sequence[str]) -> None:
             )
 
 
+def factors(given: str | Sequence[float]) -> list[float]:
+    """Factors of stated worths, without 1: those as they are stated are played anyway."""
+    try:
+        numbers = [float(part) for part in (given.split(",") if isinstance(given, str) else given)]
+    except ValueError:
+        numbers = []
+    if not numbers or not all(0 <= number <= MOST_FACTOR for number in numbers):
+        raise PickosimError(
+            f"Write guesses as factors from 0 to {MOST_FACTOR}, e.g. 0.5,2, not {given!r}."
+        )
+    return sorted(set(numbers) - {1.0})
+
+
+def check_band(given: str | float) -> float:
+    """A band as a share."""
+    return parse_share(given, "A band")
+
+
 @dataclass(frozen=True, config=CHECKED)
 class BalanceOptions(StudyOptions):
-    """Measure what each specialist is worth.
+    """Measure what each specialist is worth, and whether any is too strong.
 
-    Worth: one seat starts with the specialist, against nobody having it, with the same dice, all seats in turn. Seen:
-    what happens with it in ordinary games, an association. Absence: the game without it.
-    Tables: worth, worth_by_seat, seen, absence; if asked for sensitivity, suggestion, suggestion_gains.
+    Pick-ups: ordinary games are branched whenever a specialist is gained, and played on with it and without it, with the
+    same dice. Head start: a seat starts with it, against nobody having it. Absence: the game without it. Seen: what
+    happens with it in ordinary games, an association.
+    Tables: pickups, pickups_by, head_start, head_start_by_seat, absence, seen; if asked for sensitivity, suggestion,
+    suggestion_gains.
     """
 
     kind: ClassVar[str] = "balance"
@@ -77,18 +105,18 @@ class BalanceOptions(StudyOptions):
             "Levels of play: each of these bots takes all seats; `all` are the built-in ones.",
             ["eager", "cautious"],
             metavar="BOT,…",
-            default="eager,cautious",
+            default=",".join(LEVELS),
             check=check_bots,
             hint=BOT_HINT,
         ),
-    ] = ("eager", "cautious")
+    ] = LEVELS
     players: PlayerCounts = 4
     games: Annotated[
         int | str | None,
         Option(
-            "Games in which a seat starts with the specialist, for each specialist, level and number of "
-            "players, e.g. 250k or 1M; with --precision, the cap.",
-            "250k",
+            "Ordinary games for each level and number of players, every pick-up of which is weighed, e.g. 50k; "
+            "with --precision, the cap.",
+            "50k",
             metavar="NUMBER",
             default=f"{DEFAULT_GAMES}; as a cap {DEFAULT_CAP}",
             check=parse_count,
@@ -109,21 +137,51 @@ class BalanceOptions(StudyOptions):
     precision: Annotated[
         str | float | None,
         Option(
-            "Play until every worth is known to within ± this share of wins: half the width of its 95 % "
-            "interval.",
+            "Play until what a pick-up is worth is known to within ± this share of wins for every specialist: half "
+            "the width of its 95 % interval.",
             "0.3%",
             metavar="HALF",
             check=check_share,
         ),
     ] = None
+    band: Annotated[
+        str | float,
+        Option(
+            "A specialist is balanced if a pick-up is worth as much as the mean of all, ± this share of wins.",
+            "1%",
+            metavar="HALF",
+            check=check_band,
+        ),
+    ] = "1%"
+    control: Annotated[
+        Literal["gone", "grill"],
+        Option(
+            "What a pick-up is weighed against: the specialist is gone, or goes back to the grill; the player keeps "
+            "the former one.",
+            "grill",
+            metavar="gone|grill",
+        ),
+    ] = "gone"
+    guesses: Annotated[
+        str | Sequence[float] | None,
+        Option(
+            "Also play levels whose bots state what specialists are worth with these worths multiplied, e.g. 0.5,2.",
+            [0.5, 2.0],
+            metavar="FACTOR,…",
+            check=factors,
+        ),
+    ] = None
+    pickups_only: Annotated[
+        bool, Option("Weigh pick-ups only: no head starts, absence and seen.", True)
+    ] = False
     sensitivity: Annotated[
         bool,
-        Option("Also by starting tile and number, with a quarter of the blocks each.", True),
+        Option("Also by starting tile and number, with a quarter of the games each.", True),
     ] = False
     suggest: Annotated[
         bool,
         Option(
-            "Search tiles and numbers for the setting that brings the specialists closest together.",
+            "Search tiles and numbers for the setting in which pick-ups are worth most nearly the same.",
             True,
         ),
     ] = False

@@ -1,11 +1,13 @@
-"""The results of a balance: what each specialist is worth to a starter, seen to do, and changes by its absence."""
+"""The results of a balance: what pick-ups are worth, head starts, what is seen, and the game without a specialist."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import ceil, inf, sqrt
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pickosim.columns import POINTS, Frame, Row, frames_by_name
 from pickosim.engine.tally import PARTS
@@ -14,48 +16,69 @@ from pickosim.rules import SPECIALISTS, RuleSet
 from pickosim.runs.sums import Sums
 from pickosim.stats.estimates import difference, rate
 from pickosim.stats.moments import (
+    CONFIDENCE,
     NO_RATE,
     Estimate,
     Moments,
     Rate,
     RatioMoments,
+    count_rate,
     mean_rate,
     ratio_moments,
-    share_rate,
     stratified_mean,
 )
-from pickosim.studies.balance_search import Guess, Knob, changed, in_order, judge, taker_gains
-from pickosim.studies.balance_sums import ABSENT, PRESENT
+from pickosim.stats.multiple_testing import simultaneous
+from pickosim.studies.balance_search import Guess, Knob, changed, in_order, judge, pickup_worths
+from pickosim.studies.balance_sums import ABSENT, GROUPS, PRESENT
 from pickosim.studies.holders import COLUMNS as HOLDER_COLUMNS
 from pickosim.studies.holders import holder_row
 from pickosim.studies.measures import ABSENCE, arm_of, rate_columns, with_adjusted
 
-STARTER, FIRST_TAKER = "starter", "first taker"
-"""Whose gain it is: a seat that starts with the specialist, or whoever takes it first."""
+TOO_STRONG, TOO_WEAK, BALANCED, UNDECIDED = "too strong", "too weak", "balanced", "undecided"
+"""Verdicts: on which side of a band around the mean of all specialists the worth of a pick-up lies."""
+
+MOST_MORE = 10**10
+"""More games than these would not be played to come to a verdict."""
 
 LEVEL = "bot players"
 """Columns of a level of play."""
 
 FRAMES = frames_by_name(
     Frame(
-        "worth",
-        "One row per level of play (the bot that takes all seats), number of players and specialist: what "
-        "starting with the specialist gains, against nobody having it, with the same dice.",
+        "pickups",
+        "One row per level of play (the bot that takes all seats), number of players and specialist: what a "
+        "pick-up is worth to the player who gains the specialist. Every ordinary game is branched at every "
+        "pick-up: it goes on as it is, and without the specialist (or with --control grill with the specialist back "
+        "on the grill), the former one kept; the raven: without its bratworm. Same past, same dice.",
+        f"{LEVEL} specialist games pick_ups± gain± score_gain± handed_out± from_mean± verdict more_games "
+        "p_value p_adjusted",
+        {
+            "games": "Ordinary games, without their branches.",
+            "gain": "What a pick-up adds to the win share of the player, mean over all pick-ups.",
+            "score_gain": "What a pick-up adds to the score of the player.",
+        },
+    ),
+    Frame(
+        "pickups_by",
+        "The same for some of the pick-ups: by phase of the game (tiles left on the grill afterwards), by how the "
+        "player stood before, and by whether it held another specialist.",
+        f"{LEVEL} specialist by group games pick_ups gain± score_gain±",
+        {"games": "Ordinary games, without their branches."},
+    ),
+    Frame(
+        "head_start",
+        "One row per level, number of players and specialist: what it gains to start the game with the "
+        "specialist, against nobody having it, with the same dice. Most starters soon lose it again.",
         f"{LEVEL} specialist games gain± score_gain± p_value p_adjusted",
         {
             "games": "Games with a starter; each is paired with the game of the same dice without the specialist."
         },
     ),
     Frame(
-        "worth_by_seat",
+        "head_start_by_seat",
         "The same by seat of the starter.",
         f"{LEVEL} specialist seat games gain±",
         {"games": "Games that this seat starts with the specialist."},
-    ),
-    Frame(
-        "seen",
-        "One row per level, number of players and specialist: ordinary games. An association, not an effect.",
-        f"{LEVEL} specialist games {HOLDER_COLUMNS}",
     ),
     Frame(
         "absence",
@@ -68,15 +91,19 @@ FRAMES = frames_by_name(
         },
     ),
     Frame(
+        "seen",
+        "One row per level, number of players and specialist: ordinary games. An association, not an effect.",
+        f"{LEVEL} specialist games {HOLDER_COLUMNS}",
+    ),
+    Frame(
         "sensitivity",
-        "One row per level, number of players, specialist and setting of an option, all else as given; with "
-        "--sensitivity.",
-        f"{LEVEL} specialist option setting games gain± take_up± gain_of as_given difference± p_value "
-        "p_adjusted",
+        "One row per level, number of players, specialist and setting of an option, all else as given: what a "
+        "pick-up is worth there; with --sensitivity.",
+        f"{LEVEL} specialist option setting games pick_ups gain± as_given difference± p_value p_adjusted",
         {
-            "gain": "By starting tile what the first taker gains, in games that have one; by number what a "
-            "starter gains, as in worth.",
-            "difference": "By number: from the gain with the number as given, paired by dice.",
+            "games": "Ordinary games, without their branches.",
+            "gain": "What a pick-up adds to the win share of the player.",
+            "difference": "From the gain with the setting as given, paired by dice.",
         },
         {"difference": POINTS},
     ),
@@ -84,24 +111,23 @@ FRAMES = frames_by_name(
         "suggestion",
         "One row per setting that was played in full, the smallest spread first; with --suggest. Ranks come "
         "from other games than the figures, so that luck in being ranked first does not count.",
-        "rank setting changes spread± difference± chance_best mean_gain take_up guess games",
+        "rank setting changes spread± difference± chance_best mean_gain pick_ups guess games",
         {
             "rank": "1 is the smallest spread.",
             "difference": "Of the spread from that of the rules as given, paired by dice.",
-            "take_up": "Share of games in which somebody takes a specialist, mean over specialists.",
+            "pick_ups": "Pick-ups per game and specialist.",
         },
         {"difference": POINTS},
     ),
     Frame(
         "suggestion_gains",
-        "One row per setting, level, number of players and specialist: what the specialist adds to the win "
-        "share of its first taker, per game; with --suggest.",
-        f"rank setting {LEVEL} specialist games gain± take_up",
+        "One row per setting, level, number of players and specialist: what a pick-up is worth; with --suggest.",
+        f"rank setting {LEVEL} specialist games pick_ups gain±",
         {"rank": "Rank of the setting."},
     ),
 )
 
-MAIN_FRAME = "worth"
+MAIN_FRAME = "pickups"
 
 
 class Weighed(NamedTuple):
@@ -126,11 +152,145 @@ class Varied(NamedTuple):
     variants: Sequence[RuleSet]
     rows: Sequence[int]
     """Which entries of the sums."""
-    gain_of: str
     given: RuleSet
 
 
-# ------------------------------------------------------------------------------------------- worth
+# ---------------------------------------------------------------------------------------- pick-ups
+
+
+def pickup_rows(levels: Sequence[Weighed], specialists: Sequence[str], band: float) -> list[Row]:
+    """What a pick-up of each specialist is worth, levels together, the greatest worth first."""
+    rows = []
+    for weighed in levels:
+        found = []
+        apart = _from_mean(weighed.sums)
+        for k, specialist in enumerate(specialists):
+            gain = worth_moments(weighed.sums, k)
+            blocks = int(weighed.sums["blocks"])
+            row = {
+                **weighed.level,
+                "specialist": specialist,
+                "games": blocks,
+                **rate_columns("pick_ups", count_rate([_per_game(weighed.sums, k, 0, 1)])),
+                **rate_columns("gain", NO_RATE if gain is None else mean_rate([gain])),
+                **rate_columns("score_gain", _score_rate(weighed.sums, k)),
+                **rate_columns("handed_out", mean_rate([_per_game(weighed.sums, k, 1, PARTS)])),
+                "p_value": None if gain is None else stratified_mean([gain]).p_value,
+            }
+            found.append(row | judged(apart.get(k), band, blocks, len(apart)))
+        found.sort(key=lambda row: inf if row["gain"] is None else -row["gain"])
+        rows += found
+    return with_adjusted(rows)
+
+
+def worth_moments(sums: Sums, specialist: int, group: int = 0, value: int = 1) -> Moments | None:
+    """Moments of what a pick-up brings, in win share (1) or score (2); None if there is no pick-up."""
+    unit = PARTS if value == 1 else 1
+    number, total = (float(sums["picked"][specialist, group, of]) for of in (0, value))
+    if not number:
+        return None
+    products = sums["picked_products"][specialist, group].astype(np.float64)
+    return ratio_moments(
+        [
+            RatioMoments(
+                float(sums["blocks"]),
+                total / unit,
+                number,
+                products[value, value] / unit**2,
+                products[0, 0],
+                products[0, value] / unit,
+            )
+        ]
+    )
+
+
+def _score_rate(sums: Sums, specialist: int, group: int = 0) -> Rate:
+    moments = worth_moments(sums, specialist, group, 2)
+    return NO_RATE if moments is None else mean_rate([moments])
+
+
+def _per_game(sums: Sums, specialist: int, value: int, unit: int) -> Moments:
+    """Moments of the pick-ups of a game (0), or of all that they bring (1)."""
+    squares = sums["picked_products"][specialist, 0, value, value]
+    return Moments.of(sums["blocks"], sums["picked"][specialist, 0, value], squares, unit, unit)
+
+
+def _from_mean(sums: Sums) -> dict[int, Estimate]:
+    """How far the worth of each specialist's pick-ups is from the mean of all that have any."""
+    picked = sums["picked"][:, 0, :2]
+    present = np.flatnonzero(picked[:, 0])
+    both = np.concatenate([present, present + len(picked)])
+    part = {
+        "blocks": sums["blocks"],
+        "picked": picked[present].T,
+        "across": sums["across"][np.ix_(both, both)],
+    }
+    means, covariance = pickup_worths(part)
+    centre = np.eye(len(means)) - 1 / max(1, len(means))
+    errors = np.sqrt(np.maximum((centre @ covariance @ centre).diagonal(), 0))
+    df = max(1.0, float(sums["blocks"]) - 1)
+    return {
+        int(k): Estimate(float(mean), float(error), df)
+        for k, mean, error in zip(present, centre @ means, errors, strict=True)
+    }
+
+
+def judged(apart: Estimate | None, band: float, games: int, number: int) -> Row:
+    """The verdict on one of so many specialists, whose worth is so far from the mean of all.
+
+    The interval is corrected for their number, so that all verdicts of a level hold together. An undecided one
+    needs so many games that the interval ends where the band does.
+    """
+    if apart is None or number < 2:
+        return {**rate_columns("from_mean", NO_RATE), "verdict": None, "more_games": None}
+    low, high = apart.interval(simultaneous(CONFIDENCE, number))
+    more: int | None = None
+    if low > band:
+        verdict = TOO_STRONG
+    elif high < -band:
+        verdict = TOO_WEAK
+    elif -band <= low and high <= band:
+        verdict = BALANCED
+    else:
+        verdict = UNDECIDED
+        gap, half = abs(abs(apart.mean) - band), (high - low) / 2
+        wanted = games * ((half / gap) ** 2 - 1) if gap else inf
+        more = _rounded_up(wanted) if wanted < MOST_MORE else None
+    return {
+        **rate_columns("from_mean", (apart.mean, low, high)),
+        "verdict": verdict,
+        "more_games": more,
+    }
+
+
+def _rounded_up(number: float) -> int:
+    """A number with two digits, at least as large."""
+    step: int = 10 ** max(0, len(str(int(number))) - 2)
+    return ceil(number / step) * step
+
+
+def pickup_group_rows(levels: Sequence[Weighed], specialists: Sequence[str]) -> Iterator[Row]:
+    """The same by phase, standing and former specialist."""
+    for weighed in levels:
+        for k, specialist in enumerate(specialists):
+            for number, (by, group) in enumerate(GROUPS):
+                gain = worth_moments(weighed.sums, k, number)
+                if by == "all" or gain is None:
+                    continue
+                blocks = int(weighed.sums["blocks"])
+                yield {
+                    **weighed.level,
+                    "specialist": specialist,
+                    "by": by,
+                    "group": group,
+                    "games": blocks,
+                    "pick_ups": float(weighed.sums["picked"][k, number, 0]) / blocks,
+                    **rate_columns("gain", mean_rate([gain])),
+                    **rate_columns("score_gain", _score_rate(weighed.sums, k, number)),
+                }
+
+
+# -------------------------------------------------------------------------------------- head start
 
 
 def gain_moments(weighed: Weighed) -> Moments:
@@ -143,8 +303,8 @@ def _total_moments(weighed: Weighed, name: str, parts: int) -> Moments:
     return Moments.of(sums["blocks"], sums[name].sum(), sums[f"{name}_total_squared"], unit, parts)
 
 
-def worth_rows(all_weighed: Sequence[Weighed]) -> list[Row]:
-    """What it is worth to start with each specialist, levels together, the greatest worth first."""
+def head_start_rows(all_weighed: Sequence[Weighed]) -> list[Row]:
+    """What it gains to start with each specialist, levels together, the greatest gain first."""
     rows = []
     for weighed in all_weighed:
         gain = gain_moments(weighed)
@@ -163,7 +323,7 @@ def worth_rows(all_weighed: Sequence[Weighed]) -> list[Row]:
     return with_adjusted(rows)
 
 
-def worth_by_seat_rows(all_weighed: Sequence[Weighed]) -> Iterator[Row]:
+def head_start_by_seat_rows(all_weighed: Sequence[Weighed]) -> Iterator[Row]:
     """The same for each seat."""
     for weighed in all_weighed:
         blocks = int(weighed.sums["blocks"])
@@ -229,45 +389,61 @@ def absence_rows(all_weighed: Sequence[Weighed]) -> list[Row]:
 
 
 def sensitivity_rows(all_varied: Sequence[Varied]) -> list[Row]:
-    """Gain and take-up, one option moved at a time."""
+    """What a pick-up is worth, one option moved at a time."""
     return with_adjusted([row for varied in all_varied for row in _varied_rows(varied)])
 
 
 def _varied_rows(varied: Varied) -> Iterator[Row]:
-    weighed, sums, taker = varied.weighed, varied.weighed.sums, varied.gain_of == FIRST_TAKER
+    weighed, sums = varied.weighed, varied.weighed.sums
     blocks = int(sums["blocks"])
     given = setting_text(varied.given, varied.option)
     settings = [setting_text(rules, varied.option) for rules in varied.variants]
-    for number, rules, setting in zip(varied.rows, varied.variants, settings, strict=True):
-        taken = float(sums["taken"][number])
-        gain = _taker_gain(weighed, number) if taker else _starter_gain(weighed, number)
-        in_play = weighed.specialist in rules.specialists
-        take_up = share_rate([Moments(blocks, taken, taken)])
-        apart = None if taker else _from_given(weighed, number, varied.rows[settings.index(given)])
+    worths = pickup_worths(sums)
+    for number, setting in zip(varied.rows, settings, strict=True):
+        base = varied.rows[settings.index(given)] if given in settings else None
+        known = base is not None and bool(sums["picked"][0, [number, base]].all())
+        apart = _between(worths, number, base) if known else None
         yield {
             **weighed.level,
             "specialist": weighed.specialist,
             "option": varied.option,
             "setting": setting,
-            "games": blocks if taker else blocks * weighed.players,
-            **rate_columns("gain", gain),
-            **rate_columns("take_up", take_up if in_play else NO_RATE),
-            "gain_of": varied.gain_of,
+            "games": blocks,
+            "pick_ups": float(sums["picked"][0, number]) / blocks,
+            **rate_columns("gain", case_rate(sums, number)),
             "as_given": setting == given,
             **rate_columns("difference", (apart.mean, *apart.interval()) if apart else NO_RATE),
             "p_value": apart.p_value if apart else None,
         }
 
 
-def _from_given(weighed: Weighed, number: int, given: int) -> Estimate | None:
-    """How far a starter's gain differs from that with the number as given, paired by dice."""
-    if number == given:
+def _between(
+    worths: tuple[NDArray[np.float64], NDArray[np.float64]], number: int, given: int | None
+) -> Estimate | None:
+    """How far a worth differs from that of the setting as given, paired by dice."""
+    if given is None or number == given:
         return None
-    sums, unit = weighed.sums, PARTS * weighed.players
-    gain, products = sums["gain"], sums["gain_products"]
-    squares = products[number, number] - 2 * products[number, given] + products[given, given]
-    total = gain[number] - gain[given]
-    return stratified_mean([Moments.of(sums["blocks"], total, squares, unit, PARTS)])
+    means, covariance = worths
+    variance = covariance[number, number] - 2 * covariance[number, given] + covariance[given, given]
+    return Estimate(float(means[number] - means[given]), sqrt(max(0.0, float(variance))))
+
+
+def case_rate(sums: Sums, case: int) -> Rate:
+    """What a pick-up is worth in a case; nothing if there is none."""
+    cases = sums["picked"].shape[1]
+    number, total = (float(of) for of in sums["picked"][:, case])
+    if not number:
+        return NO_RATE
+    products = sums["across"].astype(np.float64)
+    moments = RatioMoments(
+        float(sums["blocks"]),
+        total / PARTS,
+        number,
+        products[cases + case, cases + case] / PARTS**2,
+        products[case, case],
+        products[case, cases + case] / PARTS,
+    )
+    return mean_rate([ratio_moments([moments])])
 
 
 def setting_text(rules: RuleSet, option: str) -> str:
@@ -276,23 +452,6 @@ def setting_text(rules: RuleSet, option: str) -> str:
     if not entry:
         return dict(option_texts(rules))[name]
     return str(rules.as_dict()[name].get(entry, "nowhere"))
-
-
-def _starter_gain(weighed: Weighed, number: int) -> Rate:
-    sums, unit = weighed.sums, PARTS * weighed.players
-    squares = sums["gain_products"][number, number]
-    return mean_rate([Moments.of(sums["blocks"], sums["gain"][number], squares, unit, PARTS)])
-
-
-def _taker_gain(weighed: Weighed, number: int) -> Rate:
-    """What it brings its first taker, in games that have one: a ratio of two sums, as that is chance as well."""
-    sums = weighed.sums
-    taken, total = float(sums["taken"][number]), float(sums["gain"][number]) / PARTS
-    if not taken:
-        return NO_RATE
-    squares = float(sums["gain_products"][number, number]) / PARTS**2
-    moments = RatioMoments(float(sums["blocks"]), total, taken, squares, taken, total)
-    return mean_rate([ratio_moments([moments])])
 
 
 # -------------------------------------------------------------------------------------- suggestion
@@ -306,7 +465,7 @@ def suggestion_rows(
     levels: Sequence[Weighed],
     specialists: Sequence[str],
 ) -> tuple[list[Row], list[Row]]:
-    """The finalists, and what each specialist brings in each of them: as `levels` say.
+    """The finalists, and what a pick-up of each specialist is worth in each of them: as `levels` say.
 
     The smallest spread first, as `ranked` says, other games than those that are reported.
     """
@@ -316,8 +475,8 @@ def suggestion_rows(
     for rank, k in enumerate(order, start=1):
         guess = guesses[k]
         own = slice(k * len(specialists), (k + 1) * len(specialists))
-        taken = [level.sums["taken"][own] / level.sums["blocks"] for level in levels]
-        found = [taker_gains(level.sums)[0] for level in levels]
+        picked = [level.sums["picked"][0, own] / level.sums["blocks"] for level in levels]
+        found = [pickup_worths(level.sums)[0] for level in levels]
         named = {"rank": rank, "setting": _setting_words(rules, knobs, guess)}
         rows.append(
             {
@@ -330,31 +489,24 @@ def suggestion_rows(
                 ),
                 "chance_best": finals.best[k],
                 "mean_gain": float(np.mean([means[own] for means in found])),
-                "take_up": float(np.mean(taken)),
+                "pick_ups": float(np.mean(picked)),
                 "guess": guess.spread,
-                # One game with all of them, and one without each.
-                "games": sum(int(one.sums["blocks"]) for one in levels) * (1 + len(specialists)),
+                "games": sum(int(one.sums["blocks"]) for one in levels),
             }
         )
-        for level, shares in zip(levels, taken, strict=True):
+        for level, each in zip(levels, picked, strict=True):
             for j, specialist in enumerate(specialists):
                 gains.append(
                     {
                         **named,
                         **level.level,
                         "specialist": specialist,
-                        "games": 2 * int(level.sums["blocks"]),
-                        **rate_columns("gain", _per_game(level.sums, own.start + j)),
-                        "take_up": float(shares[j]),
+                        "games": int(level.sums["blocks"]),
+                        "pick_ups": float(each[j]),
+                        **rate_columns("gain", case_rate(level.sums, own.start + j)),
                     }
                 )
     return rows, gains
-
-
-def _per_game(sums: Sums, case: int) -> Rate:
-    """What a first taker gains, 0 in games without one."""
-    squares = sums["gain_products"][case, case]
-    return mean_rate([Moments.of(sums["blocks"], sums["gain"][case], squares, PARTS, PARTS)])
 
 
 def _setting_words(rules: RuleSet, knobs: Sequence[Knob], guess: Guess) -> str:

@@ -1,13 +1,9 @@
-"""The search for a setting in which no specialist is worth much more than another.
+"""The search for a setting in which no specialist's pick-ups are worth much more than another's.
 
-What a specialist is worth to a seat that starts with it does not depend on the tile where it would have
-stood, so tiles cannot be judged by that. The search therefore weighs specialists by what they bring to
-whoever *takes them first*: that seat's win share, minus its own in the game with the same dice in which
-the specialist is nowhere; 0 in games in which nobody takes it. A hard tile is taken late or never, a good
-specialist moves much: both count. The *spread* of a setting is the standard deviation of these gains
-between the specialists, as the root of its mean square over the levels of play and numbers of players.
+The *spread* of a setting is the standard deviation between the specialists of what a pick-up is worth, as the
+root of its mean square over the levels of play and numbers of players.
 
-First every option is moved alone. From these gains the best combinations are guessed, as if moves did not
+First every option is moved alone. From these worths the best combinations are guessed, as if moves did not
 depend on each other. Then the best guesses, the finalists, are played in full, twice with fresh dice: the
 first games say in which order they are listed, the second ones are reported. So luck that helped a setting
 to be chosen, or to be listed first, does not count for it.
@@ -168,12 +164,20 @@ class Finals:
     best: Floats
 
 
-def taker_gains(part: Sums) -> tuple[Floats, Floats]:
-    """What first takers gain per game, 0 where there is none: means (C,), and their covariance (C, C)."""
-    blocks = float(part["blocks"])
-    means = part["gain"] / (PARTS * blocks)
-    products = part["gain_products"] / PARTS**2
-    return means, (products / blocks - np.outer(means, means)) / max(blocks - 1, 1)
+def pickup_worths(part: Sums) -> tuple[Floats, Floats]:
+    """What a pick-up is worth in each of C cases: means (C,), 0 where there is none, and their covariance (C, C).
+
+    Means are ratios of sums over blocks, and their errors those of the linear approximation (Cochran,
+    Sampling Techniques, 1977, section 6.11). All cases have the same blocks.
+    """
+    blocks, cases = float(part["blocks"]), part["across"].shape[0] // 2
+    numbers, wins = (np.asarray(of, np.float64) for of in part["picked"].reshape(2, cases))
+    numbers = np.maximum(numbers, 1)
+    means = wins / (PARTS * numbers)
+    # By how much a block's numbers and wins move each mean: (C, 2 C).
+    weights = np.hstack([np.diag(-means / numbers), np.diag(1 / (PARTS * numbers))])
+    covariance = weights @ part["across"].astype(np.float64) @ weights.T
+    return means, covariance * blocks / max(blocks - 1, 1)
 
 
 def judge(parts: Sequence[Sums], specialists: int) -> Finals:
@@ -215,7 +219,7 @@ def _variances(parts: Sequence[Sums], specialists: int) -> tuple[Floats, Floats]
     total: Floats = np.zeros(0)
     covariance: Floats = np.zeros((0, 0))
     for part in parts:
-        gains, errors = taker_gains(part)
+        gains, errors = pickup_worths(part)
         means = gains.reshape(-1, specialists)
         number = len(means)
         blocks = errors.reshape(number, specialists, number, specialists).transpose(0, 2, 1, 3)

@@ -1,4 +1,4 @@
-"""The sums of a balance: games with a specialist here, there or nowhere, and what they add up to.
+"""The sums of a balance: games branched at pick-ups, games with a specialist here, there or nowhere.
 
 Whatever is compared has the same dice: a block is one game number, played in several arms. All seats are taken by the
 same bot. Wins are counted in PARTS, so that every sum is of whole numbers.
@@ -8,17 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from pickosim.bots.entrants import Entrant
-from pickosim.engine.rulebook import RAVEN
+from pickosim.engine.rulebook import NOTHING, RAVEN
 from pickosim.engine.tally import Tally, win_parts
-from pickosim.rules import SPECIALISTS, RuleSet
+from pickosim.games.pickups import (
+    BETWEEN,
+    LEADING,
+    TRAILING,
+    Branched,
+    Control,
+    Pickups,
+    branch_pickups,
+)
+from pickosim.rules import MOST_TILES, SPECIALISTS, RuleSet
 from pickosim.runs.sums import Sums
-from pickosim.studies.arms import NOBODY, Arm, play_arm, play_watched
+from pickosim.studies.arms import Arm, play_arm
 from pickosim.studies.holders import holder_sums
 from pickosim.studies.measures import arms_summed, block_values
 from pickosim.studies.seating import bots_by_seat
@@ -86,7 +96,7 @@ class _BalanceJob:
         raise NotImplementedError
 
 
-# ------------------------------------------------------------------------------------ worth, seen, absence
+# ------------------------------------------------------------------------------- head start, seen, absence
 
 
 def starter_arms(rules: RuleSet, specialist: str, bots: tuple[str, ...]) -> list[Arm]:
@@ -117,7 +127,7 @@ def _own_gain(values: Sequence[Ints]) -> Ints:
 
 @dataclass(frozen=True)
 class ViewJob(_BalanceJob):
-    """All three views of a specialist: worth to a starter, seen in ordinary games, and its absence."""
+    """Three views of a specialist: the head start of a seat that has it, ordinary games, and its absence."""
 
     rules: RuleSet
     specialist: str
@@ -131,7 +141,7 @@ class ViewJob(_BalanceJob):
     def play(self, seed: int, first: int, blocks: int) -> tuple[Sums, list[Tally]]:
         """The sums of all three views.
 
-        Worth: `gain`, `score_gain` and their squares (P,), by seat; `gain_total_squared` and
+        Head start: `gain`, `score_gain` and their squares (P,), by seat; `gain_total_squared` and
         `score_gain_total_squared` of a block's totals. Absence: all of `arms_summed`, for the arms ABSENT and
         PRESENT. Seen: what `holder_sums` says, all seats together.
         """
@@ -171,113 +181,186 @@ def _seat_sums(name: str, values: Ints) -> Sums:
     }
 
 
-# --------------------------------------------------------------------------------------------- first takers
+# ------------------------------------------------------------------------------------------------- pick-ups
+
+
+PHASES = ((0, 1), (2, 4), (5, 8), (9, 12), (13, MOST_TILES))
+"""Tiles left on the grill after a pick-up, from and to."""
+
+STANDINGS = {LEADING: "leading", BETWEEN: "between", TRAILING: "trailing"}
+"""How the gainer stood before."""
+
+EMPTY_HANDS = "with empty hands"
+"""Pick-ups by players who held no specialist: what the specialist itself is worth, and not instead of another."""
+
+GROUPS = (
+    ("all", "all"),
+    *(("phase", f"{low} to {high} tiles left") for low, high in PHASES[:-1]),
+    ("phase", f"{PHASES[-1][0]} or more tiles left"),
+    *(("standing", name) for name in STANDINGS.values()),
+    ("former", EMPTY_HANDS),
+    ("former", "with another in hand"),
+)
+"""What pick-ups are told apart by, and the groups of that; the first are all of them."""
+
+BRANCHED = 1 << 13
+"""Games that are branched at a time: every game has dozens of branches, and all of them are in memory."""
+
+
+class Branches(NamedTuple):
+    """Some games with all that their pick-ups brought: E pick-ups in B games."""
+
+    pickups: Pickups
+    """(E,)"""
+    wins: Ints
+    """(E,): what the gainer won with the pick-up minus without it, in PARTS."""
+    scores: Ints
+    """(E,): the same of its score."""
+    games: int
+    """How many were played, branches included."""
+    unfinished: int
+
+
+def play_branches(
+    arm: Arm, specialists: Sequence[str], control: Control, seed: int, first: int, blocks: int
+) -> Branches:
+    """Play blocks of an arm, each game branched at every pick-up of these specialists."""
+    wanted = np.array([name in specialists for name in SPECIALISTS])
+    found = []
+    for start in range(0, blocks, BRANCHED):
+        some = min(BRANCHED, blocks - start)
+        played = branch_pickups(arm.match(seed), first + start, some, wanted, control)
+        found.append(_branches_of(played, start))
+    return Branches(
+        np.concatenate([one.pickups for one in found]),
+        np.concatenate([one.wins for one in found]),
+        np.concatenate([one.scores for one in found]),
+        sum(one.games for one in found),
+        sum(one.unfinished for one in found),
+    )
+
+
+def _branches_of(played: Branched, start: int) -> Branches:
+    pickups, tallies = played.pickups, (played.tally, played.branches)
+    game, seat, every = pickups["entry"], pickups["seat"], np.arange(len(pickups))
+    wins = [win_parts(tally.rank) for tally in tallies]
+    scores = [tally.score.astype(np.int64) for tally in tallies]
+    moved = pickups.copy()
+    moved["entry"] += start
+    return Branches(
+        moved,
+        wins[0][game, seat] - wins[1][every, seat],
+        scores[0][game, seat] - scores[1][every, seat],
+        sum(len(tally.turns) for tally in tallies),
+        sum(int((~tally.finished).sum()) for tally in tallies),
+    )
+
+
+def block_totals(found: Branches, chosen: NDArray[np.bool_], blocks: int) -> Ints:
+    """(3, B): the number of the chosen pick-ups (E,) of each game, and what they brought in wins and score."""
+    game = found.pickups["entry"][chosen]
+    values = (np.ones(len(game)), found.wins[chosen], found.scores[chosen])
+    # Sums of whole numbers far below 2^53: exact as floats.
+    return np.stack([np.bincount(game, of, blocks) for of in values]).astype(np.int64)
+
+
+def _in_groups(pickups: Pickups) -> list[NDArray[np.bool_]]:
+    """Of each group, the pick-ups (E,) that belong to it."""
+    left, standing = pickups["tiles_left"], pickups["standing"]
+    return [
+        np.ones(len(pickups), np.bool_),
+        *((left >= low) & (left <= high) for low, high in PHASES),
+        *(standing == number for number in STANDINGS),
+        pickups["former"] == NOTHING,
+        pickups["former"] != NOTHING,
+    ]
+
+
+@dataclass(frozen=True)
+class PickupJob(_BalanceJob):
+    """What every pick-up of ordinary games brings, all specialists at once."""
+
+    rules: RuleSet
+    specialists: tuple[str, ...]
+    control: Control
+
+    @property
+    def arms(self) -> list[Arm]:
+        """The ordinary game; its branches are not known before."""
+        return [Arm(self.bots, self.rules)]
+
+    def play(self, seed: int, first: int, blocks: int) -> tuple[Sums, list[Tally]]:
+        """For S specialists and G groups of pick-ups.
+
+        `picked` (S, G, 3): their number, and what they brought in wins (in PARTS) and score; `picked_products`
+        (S, G, 3, 3): one with another, block by block. `across` (2 S, 2 S): the same of all numbers, then all
+        wins, of all specialists.
+        """
+        found = play_branches(self.arms[0], self.specialists, self.control, seed, first, blocks)
+        groups = _in_groups(found.pickups)
+        numbers = [SPECIALISTS.index(name) for name in self.specialists]
+        totals = np.stack(
+            [
+                np.stack(
+                    [
+                        block_totals(found, group & (found.pickups["specialist"] == k), blocks)
+                        for group in groups
+                    ]
+                )
+                for k in numbers
+            ]
+        )
+        both = np.concatenate([totals[:, 0, 0], totals[:, 0, 1]])
+        return {
+            "blocks": np.array(blocks, np.int64),
+            "games": np.array(found.games, np.int64),
+            "unfinished": np.array(found.unfinished, np.int64),
+            "picked": totals.sum(axis=-1),
+            "picked_products": totals @ totals.swapaxes(-1, -2),
+            "across": both @ both.T,
+        }, []
 
 
 @dataclass(frozen=True)
 class Case:
-    """A specialist weighed by whoever takes it first: the rules it is in, and the same without it."""
+    """A specialist whose pick-ups are weighed, and the rules that it is in."""
 
     specialist: str
     rules: RuleSet
 
-    @property
-    def without(self) -> RuleSet:
-        """The same rules without it."""
-        return nowhere(self.rules, self.specialist)
-
 
 @dataclass(frozen=True)
-class TakerJob(_BalanceJob):
-    """What specialists bring to whoever takes them first, case by case."""
+class CaseJob(_BalanceJob):
+    """What pick-ups bring, case by case, all with the same dice."""
 
     cases: tuple[Case, ...]
+    control: Control
 
     @property
     def arms(self) -> list[Arm]:
-        """All rules of all cases, each once."""
-        rules = [rules for case in self.cases for rules in (case.rules, case.without)]
-        return [Arm(self.bots, one) for one in dict.fromkeys(rules)]
+        """The rules of all cases, each once."""
+        return [Arm(self.bots, rules) for rules in dict.fromkeys(case.rules for case in self.cases)]
 
     def play(self, seed: int, first: int, blocks: int) -> tuple[Sums, list[Tally]]:
-        """By case (C,): the sums of `gain` and `taken`; `gain_products` (C, C): one with another, by block."""
-        gain, taken, unfinished = self.values(seed, first, blocks)
-        return {
-            "blocks": np.array(blocks, np.int64),
-            "games": np.array(blocks * len(self.arms), np.int64),
-            "unfinished": np.array(unfinished, np.int64),
-            "gain": gain.sum(axis=1),
-            "gain_products": gain @ gain.T,
-            "taken": taken.sum(axis=1),
-        }, []
+        """For C cases: `picked` (2, C), the number of pick-ups and the wins that they brought (in PARTS).
 
-    def values(self, seed: int, first: int, blocks: int) -> tuple[Ints, NDArray[np.bool_], int]:
-        """What the first taker gains, block by block: two (C, B), and unfinished games.
-
-        The wins (in PARTS) of that seat, minus its own with the same dice in the game without the
-        specialist, 0 where nobody takes it; and whether anybody does.
+        `across` (2 C, 2 C): all numbers, then all wins, one with another, block by block.
         """
-        wins: dict[RuleSet, NDArray[np.int16]] = {}
-        takers: dict[tuple[RuleSet, str], NDArray[np.int8]] = {}
-        unfinished = 0
+        totals = np.zeros((2, len(self.cases), blocks), np.int64)
+        games = unfinished = 0
         for arm in self.arms:
-            watched = [case.specialist for case in self.cases if case.rules == arm.rules]
-            numbers = [SPECIALISTS.index(name) for name in watched]
-            tally, first_takers = play_watched(arm, seed, first, blocks, numbers)
-            wins[arm.rules] = win_parts(tally.rank).astype(np.int16)
-            takers |= {
-                (arm.rules, name): of for name, of in zip(watched, first_takers, strict=True)
-            }
-            unfinished += int((~tally.finished).sum())
-        gain = np.zeros((len(self.cases), blocks), np.int64)
-        taken = np.zeros((len(self.cases), blocks), np.bool_)
-        every = np.arange(blocks)
-        for k, case in enumerate(self.cases):
-            taker = takers[case.rules, case.specialist]
-            taken[k] = taker != NOBODY
-            seat = np.maximum(taker, 0)
-            difference = wins[case.rules][every, seat] - wins[case.without][every, seat]
-            gain[k] = np.where(taken[k], difference, 0)
-        return gain, taken, unfinished
-
-
-@dataclass(frozen=True)
-class NumberJob(_BalanceJob):
-    """What starting with a specialist brings, by the value of a number of the rules."""
-
-    variants: tuple[RuleSet, ...]
-    specialist: str
-
-    @property
-    def arms(self) -> list[Arm]:
-        """Of each variant those of a starter, and the game as given."""
-        return [arm for rules in self.variants for arm in self._arms(rules)]
-
-    def _arms(self, rules: RuleSet) -> list[Arm]:
-        return [*starter_arms(rules, self.specialist, self.bots), Arm(self.bots, rules)]
-
-    def play(self, seed: int, first: int, blocks: int) -> tuple[Sums, list[Tally]]:
-        """By variant (N,): `gain` is of a block's total over seats (in PARTS), `gain_products` (N, N).
-
-        `taken` counts games of the variant in which somebody takes the specialist.
-        """
-        gains, taken, unfinished = [], [], 0
-        for rules in self.variants:
-            *starters, given = self._arms(rules)
-            tallies = [play_arm(arm, seed, first, blocks) for arm in starters]
-            watched = (
-                [SPECIALISTS.index(self.specialist)] if self.specialist in rules.specialists else []
-            )
-            tally, takers = play_watched(given, seed, first, blocks, watched)
-            gains.append(starter_gains(tallies)[0].sum(axis=1))
-            taken.append((takers != NOBODY).sum())
-            unfinished += int(_games([*tallies, tally])["unfinished"])
-        by_block = np.stack(gains)
+            own = [k for k, case in enumerate(self.cases) if case.rules == arm.rules]
+            names = [self.cases[k].specialist for k in own]
+            found = play_branches(arm, names, self.control, seed, first, blocks)
+            for k, name in zip(own, names, strict=True):
+                chosen = found.pickups["specialist"] == SPECIALISTS.index(name)
+                totals[:, k] = block_totals(found, chosen, blocks)[:2]
+            games, unfinished = games + found.games, unfinished + found.unfinished
+        both = totals.reshape(-1, blocks)
         return {
             "blocks": np.array(blocks, np.int64),
-            "games": np.array(blocks * len(self.arms), np.int64),
+            "games": np.array(games, np.int64),
             "unfinished": np.array(unfinished, np.int64),
-            "gain": by_block.sum(axis=1),
-            "gain_products": by_block @ by_block.T,
-            "taken": np.array(taken, np.int64),
+            "picked": totals.sum(axis=-1),
+            "across": both @ both.T,
         }, []

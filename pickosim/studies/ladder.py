@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import cache
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,12 @@ def ladder(rules: RuleSet, players: int) -> dict[str, float] | None:
             ratings: dict[str, float] = _stored()[f"{name} {players}"]["ratings"]
             return ratings
     return None
+
+
+def strongest(bots: Sequence[str]) -> str:
+    """The strongest of some bots: by its kind's rating in the game of four with specialists, else the last named."""
+    ratings = ladder(load_rules("extrawurm"), 4) or {}
+    return max(reversed(bots), key=lambda bot: ratings.get(bot.partition(":")[0], -inf))
 
 
 @cache

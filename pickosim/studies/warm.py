@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from pickosim.games.batch import play_games
 from pickosim.games.match import make_match
+from pickosim.games.pickups import branch_pickups
+from pickosim.rules import SPECIALISTS
 from pickosim.studies.seating import bots_by_seat
 from pickosim.studies.tournament_sums import block_sums
 
@@ -13,4 +17,5 @@ def warm_up() -> None:
     for rules in ("manual", "extrawurm"):
         match = make_match(["eager", "thief", "random", "gambler"], rules)
         tally = play_games(match, 0, 32, follow_lead=True)
+        branch_pickups(match, 0, 4, np.ones(len(SPECIALISTS), np.bool_), "grill")
         block_sums([tally] * len(match.specs), bots_by_seat(match.specs, 0, 32), 0)

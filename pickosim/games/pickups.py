@@ -1,0 +1,225 @@
+"""Pick-ups: the moments at which specialists are gained, and the same games played on without what was gained.
+
+Every game is branched at every pick-up: once it goes on as it is, and once without. Both have the same past and the
+same dice to come, so that what differs between their ends is what the pick-up was worth.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pickosim.engine.kernels import as_int, inlined, kernel
+from pickosim.engine.log import Log, new_log
+from pickosim.engine.records import U8, U16, U32, dtype_of
+from pickosim.engine.rulebook import NOTHING, RAVEN, SEATS, Books, Rulebook
+from pickosim.engine.table import TABLE, Game, Table, send_back
+from pickosim.engine.tally import Tally, score_of
+from pickosim.games.batch import BATCH, Batch, play_on
+from pickosim.games.match import Match
+from pickosim.rules import MOST_PLAYERS, SPECIALISTS
+
+Control = Literal["gone", "grill", "same"]
+"""What a branch has instead of the pick-up: the specialist is gone, or goes back to the grill; the player keeps the
+one it had before. `same` changes nothing, for tests."""
+
+BETWEEN, LEADING, TRAILING = range(3)
+"""How a player stands by score: nobody has more and somebody less, nobody less and somebody more, or neither."""
+
+
+class Pickup(Protocol):
+    """A record of PICKUP: one pick-up."""
+
+    entry: U32  # of the game, in the tally
+    turn: U16
+    specialist: U8
+    seat: U8  # of the player who gained it
+    tiles_left: U8  # on the grill after that turn
+    standing: U8  # of the player before that claim
+    former: U8  # specialist that the player held before, or NOTHING
+
+
+PICKUP = dtype_of(Pickup)
+
+Pickups = NDArray[np.void]
+"""(E,) of PICKUP."""
+
+
+class _Before(Protocol):
+    """A record of BEFORE: what a claim may change, as it was."""
+
+    place: Annotated[NDArray[np.uint8], len(SPECIALISTS)]
+    bratworms: Annotated[NDArray[np.uint8], MOST_PLAYERS]
+    gained: Annotated[
+        NDArray[np.uint16], len(SPECIALISTS)
+    ]  # by the player on turn; of the raven, used
+    supply: U8
+    held: U8  # by the player on turn
+    standing: U8
+
+
+BEFORE = dtype_of(_Before)
+
+
+class Branched(NamedTuple):
+    """Games, and what became of each pick-up in them."""
+
+    tally: Tally
+    """(G,) as the games are."""
+    pickups: Pickups
+    """(E,), game by game."""
+    branches: Tally
+    """(E,): the same games without that pick-up."""
+
+
+def branch_pickups(
+    match: Match, first: int, games: int, specialists: NDArray[np.bool_], control: Control
+) -> Branched:
+    """Play games `first` to `first + games - 1` of a match, each branched at every pick-up of these specialists (S,)."""
+    batch = _Branching(match, first, games, specialists, control)
+    tally = batch.play()
+    pickups = np.concatenate(batch.pickups) if batch.pickups else np.zeros(0, PICKUP)
+    tables = np.concatenate(batch.tables) if batch.tables else np.zeros(0, TABLE)
+    order = np.lexsort((pickups["turn"], pickups["entry"]))
+    return Branched(tally, pickups[order], play_on(match, tables[order], after_turn=True))
+
+
+class _Branching(Batch):
+    """Copies games at every pick-up, with the control instead of it."""
+
+    def __init__(
+        self,
+        match: Match,
+        first: int,
+        games: int,
+        specialists: NDArray[np.bool_],
+        control: Control,
+    ) -> None:
+        super().__init__(match, first, games, batch=BATCH)
+        self.specialists = specialists
+        self.control = control
+        self.before = np.zeros(len(self.asked), BEFORE)
+        self.pickups: list[Pickups] = []
+        self.tables: list[Table] = []
+
+    def _settle(self, seat: int, rows: NDArray[np.int32]) -> None:
+        # Dice may bring bratworms too, but nothing else: only the claim brings specialists, or the raven's pay.
+        before = self.before[: len(rows)]
+        _note(self.books, self.table, seat, rows, before)
+        super()._settle(seat, rows)
+        found, pickups = np.zeros(len(rows), np.int32), np.zeros(len(rows), PICKUP)
+        number = _find(self.table, seat, rows, before, self.specialists, found, pickups)
+        if number:
+            places = found[:number]
+            copies = self.table[rows[places]]
+            if self.control != "same":
+                back = self.control == "grill"
+                _take_back(copies, seat, before[places], pickups, back, new_log())
+            self.pickups.append(pickups[:number].copy())
+            self.tables.append(copies)
+
+
+@kernel
+def _note(
+    books: Books, table: Table, seat: int, rows: NDArray[np.int32], before: NDArray[np.void]
+) -> None:
+    """Write down what a claim may change."""
+    book: Rulebook = books[0]
+    for k in range(len(rows)):
+        game: Game = table[rows[k]]
+        noted: _Before = before[k]
+        for specialist in range(len(game.place)):
+            noted.place[specialist] = game.place[specialist]
+            noted.gained[specialist] = _gained(game, specialist, seat)
+        for player in range(len(game.bratworms)):
+            noted.bratworms[player] = game.bratworms[player]
+        noted.supply = game.supply
+        noted.held = game.holds[seat]
+        noted.standing = _standing(book, game, seat)
+
+
+@inlined
+def _gained(game: Game, specialist: int, seat: int) -> int:
+    """How often a player has gained a specialist; nobody ever has the raven, but it pays."""
+    if specialist == RAVEN:
+        return as_int(game.used[specialist, seat])
+    return as_int(game.gained[specialist, seat])
+
+
+@inlined
+def _standing(book: Rulebook, game: Game, seat: int) -> int:
+    own, more, less = score_of(book, game, seat), False, False
+    for rival in range(book.players):
+        score = score_of(book, game, rival)
+        more |= score > own
+        less |= score < own
+    if more == less:
+        return BETWEEN
+    return LEADING if less else TRAILING
+
+
+@kernel
+def _find(
+    table: Table,
+    seat: int,
+    rows: NDArray[np.int32],
+    before: NDArray[np.void],
+    specialists: NDArray[np.bool_],
+    found: NDArray[np.int32],
+    pickups: Pickups,
+) -> int:
+    """Find the games with a pick-up in this turn; a turn has one at most. Returns how many there are."""
+    number = 0
+    for k in range(len(rows)):
+        game: Game = table[rows[k]]
+        noted: _Before = before[k]
+        for specialist in range(len(game.place)):
+            if (
+                specialists[specialist]
+                and _gained(game, specialist, seat) > noted.gained[specialist]
+            ):
+                found[number] = k
+                pickup: Pickup = pickups[number]
+                pickup.entry = game.entry
+                pickup.turn = game.turn
+                pickup.specialist = specialist
+                pickup.seat = seat
+                pickup.standing = noted.standing
+                pickup.former = noted.held
+                left = as_int(game.grill)
+                pickup.tiles_left = 0
+                while left:
+                    left &= left - 1
+                    pickup.tiles_left += 1
+                number += 1
+    return number
+
+
+@kernel
+def _take_back(
+    games: Table,
+    seat: int,
+    before: NDArray[np.void],
+    pickups: Pickups,
+    back: bool,
+    log: Log,
+) -> None:
+    """Undo the pick-up: the raven's bratworm goes back; any other specialist goes, and the former one is kept."""
+    for k in range(len(games)):
+        game: Game = games[k]
+        noted: _Before = before[k]
+        specialist = as_int(pickups[k].specialist)
+        if specialist == RAVEN:
+            for player in range(len(game.bratworms)):
+                game.bratworms[player] = noted.bratworms[player]
+            game.supply = noted.supply
+            continue
+        former = as_int(noted.held)
+        game.holds[seat] = former
+        if former != NOTHING:
+            game.place[former] = SEATS + seat
+        game.place[specialist] = NOTHING
+        if back:
+            send_back(game, specialist, log)
