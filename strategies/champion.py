@@ -20,9 +20,9 @@ WEIGHTS = Path(__file__).parent / "weights"
 class Champion(Valuation):
     """Maximises its chance to win the game, learned by self-play, with perfect dice play.
 
-    A small net says the chance to win of any position. It has weights for classic and extrawurm with 2 to 5
-    players as far as they are shipped; `weights` is a file of weights for other rules, see `pickosim train`. Without
-    weights it does not play, or plays like `winner` if that is named as `fallback`.
+    A small net says the chance to win of any position. Its weights are for certain rules and numbers of players;
+    `weights` is a file for others, see `pickosim train`. Without weights it does not play, or plays like `winner` if
+    that is named as `fallback`.
 
     Origin: pickosim, see docs/champion.md.
     """

@@ -11,7 +11,7 @@ import pytest
 
 import pickosim
 from pickosim import load_rules
-from pickosim.bots.loading import built_in_bots
+from pickosim.bots.loading import built_in_players
 from pickosim.engine.tally import PARTS
 from pickosim.rules import RULES_VERSION
 from pickosim.stats.ratings import rate, rating_among
@@ -97,9 +97,9 @@ def test_the_remarks_say_what_ratings_are_relative_to():
 
 
 @pytest.mark.parametrize(("name", "players"), PLAYED)
-def test_the_ladder_has_all_built_in_bots(name, players):
+def test_the_ladder_has_all_built_in_bots_that_play_there(name, players):
     ratings = ladder(load_rules(name), players)
-    assert sorted(ratings) == sorted(built_in_bots())
+    assert sorted(ratings) == sorted(built_in_players(load_rules(name), players)), "make ladder"
     assert ratings[ANCHOR] == 1500
     assert list(ratings.values()) == sorted(ratings.values(), reverse=True)
     stored = json.loads(FILE.read_text(encoding="utf-8"))[f"{name} {players}"]
@@ -118,8 +118,10 @@ def test_a_built_in_bot_gets_about_its_own_rating():
     row = ranked.ladder.filter(pl.col("bot") == "thief").row(0, named=True)
     known = ladder(load_rules("classic"), 2)["thief"]
     assert abs(row["rating"] - known) < 1.6 * row["rating_error"]
-    assert ranked.ladder["ladder_place"].to_list() == list(range(1, len(built_in_bots()) + 1))
-    assert ranked.rivals.height == len(built_in_bots()) - 1
+    assert ranked.ladder["ladder_place"].to_list() == list(
+        range(1, len(ladder(load_rules("classic"), 2)) + 1)
+    )
+    assert ranked.rivals.height == len(ladder(load_rules("classic"), 2)) - 1
 
 
 def test_a_bot_is_ranked_with_its_place_and_distance():
@@ -139,4 +141,4 @@ def test_without_a_ladder_the_ratings_are_those_of_the_games():
     ranked = pickosim.rank("threshold:target=24", "french", players=3, games=1_000)
     assert any(remark.startswith("There is no ladder for these rules") for remark in ranked.remarks)
     assert ranked.ladder.filter(pl.col("bot") == ANCHOR)["rating"].item() == 1500
-    assert len(ranked.ladder) == len(built_in_bots()) + 1
+    assert len(ranked.ladder) == len(built_in_players(load_rules("french"), 3)) + 1

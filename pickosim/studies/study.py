@@ -12,7 +12,7 @@ import polars as pl
 from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from pickosim.bots.entrants import check_bot_sources, expand, split_bot_list
+from pickosim.bots.entrants import ALL, check_bot_sources, expand, split_bot_list
 from pickosim.bots.given import given_classes, packed, unpack
 from pickosim.bots.guard import set_answer_seconds
 from pickosim.bots.loading import as_specs
@@ -55,10 +55,17 @@ ALWAYS = (
 """What every study depends on: which blocks are played and when to stop, what bots use, how workers play."""
 
 
-def bot_list(bots: Bots) -> list[str]:
-    """Bots as specs, ranges of parameters expanded; a text separates them by commas."""
+def bot_list(bots: Bots, everybody: Sequence[str] | None = None) -> list[str]:
+    """Bots as specs, ranges of parameters expanded; a text separates them by commas.
+
+    `everybody` is what `all` stands for, by default all built-in bots.
+    """
     listed = split_bot_list(bots) if isinstance(bots, str) else as_specs(bots)
-    return [spec for given in listed for spec in expand(given)]
+    return [
+        spec
+        for given in listed
+        for spec in (everybody if given == ALL and everybody is not None else expand(given))
+    ]
 
 
 @dataclass(frozen=True)

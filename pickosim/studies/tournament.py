@@ -62,7 +62,7 @@ def plan(options: TournamentOptions) -> Tournament:
     """The tournament that these options ask for; whatever cannot be played is refused."""
     given, rules = read_rules(options.rules, options.set)
     everybody = built_in_players(rules, options.players or 2)
-    bots = _with_focus(bot_list(options.bots) or everybody, options.focus)
+    bots = _with_focus(bot_list(options.bots, everybody) or everybody, options.focus)
     if options.together:
         if options.players is not None or options.focus is not None:
             raise PickosimError(
