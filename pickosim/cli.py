@@ -702,18 +702,22 @@ def check(
         raise typer.Exit(1)
 
 
-@app.command()
+@app.command(
+    epilog=_examples("pickosim worths expected --games 4k", "pickosim worths winner --players 2")
+)
 def worths(
     bot: Bot,
     rules: Rules = "extrawurm",
     sets: Sets = None,
-    players: Annotated[int, typer.Option(help="Players per game.")] = 4,
-    games: Annotated[str, typer.Option(help="Games per round, e.g. 20k.")] = "4k",
+    players: Annotated[int, typer.Option(metavar="NUMBER", help="Players per game.")] = 4,
+    games: Annotated[str, typer.Option(metavar="NUMBER", help="Games per round, e.g. 20k.")] = "4k",
     seed: Seed = 0,
-    rounds: Annotated[int, typer.Option(min=1, help="Rounds at most.")] = 6,
+    rounds: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="Rounds at most.")] = 6,
     workers: Annotated[
         int | None,
-        typer.Option(min=1, help="Processes to play in.", show_default="all cores"),
+        typer.Option(
+            metavar="NUMBER", min=1, help="Processes to play in.", show_default="all cores"
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -10,7 +10,7 @@ from pickosim.engine.table import first_fault
 from pickosim.engine.tally import PARTS, win_parts
 from pickosim.games.batch import play_on
 from pickosim.games.match import make_match
-from pickosim.games.pickups import LEADING, TRAILING, _Branching, branch_pickups
+from pickosim.games.pickups import BETWEEN, LEADING, TRAILING, _Branching, branch_pickups
 from pickosim.games.positions import read_positions
 from pickosim.rule_files import load_rules
 from pickosim.rules import SPECIALISTS
@@ -123,7 +123,7 @@ def test_the_last_turn_counts_too():
         assert played.tally.score[game, seat] - played.branches.score[place, seat] == 3
 
 
-def test_standing_is_by_score_before_the_claim():
+def test_standing_is_by_score_before_the_turn():
     rules, bots = short(), ["eager", "random", "eager"]
     played = branch_pickups(make_match(bots, rules, SEED), 0, 4, ALL, "gone")
     for pickup in played.pickups:
@@ -135,12 +135,9 @@ def test_standing_is_by_score_before_the_claim():
             for seat, stack in enumerate(place["tiles"])
         ]
         own = scores[pickup["seat"]]
-        if place["bratworms"][pickup["seat"]] == 0:  # no bratworm by 1s in this very turn
-            more, less = max(scores) > own, min(scores) < own
-            if pickup["standing"] == LEADING:
-                assert less and not more
-            if pickup["standing"] == TRAILING:
-                assert more and not less
+        more, less = max(scores) > own, min(scores) < own
+        known = {(False, True): LEADING, (True, False): TRAILING}
+        assert pickup["standing"] == known.get((more, less), BETWEEN)
 
 
 def branch_mean(rules, bot: str, games: int, name: str):

@@ -37,7 +37,7 @@ class Pickup(Protocol):
     specialist: U8
     seat: U8  # of the player who gained it
     tiles_left: U8  # on the grill after that turn
-    standing: U8  # of the player before that claim
+    standing: U8  # of the player before that turn
     former: U8  # specialist that the player held before, or NOTHING
 
 
@@ -48,9 +48,8 @@ Pickups = NDArray[np.void]
 
 
 class _Before(Protocol):
-    """A record of BEFORE: what a claim may change, as it was."""
+    """A record of BEFORE: what a turn may change, as it was."""
 
-    place: Annotated[NDArray[np.uint8], len(SPECIALISTS)]
     bratworms: Annotated[NDArray[np.uint8], MOST_PLAYERS]
     gained: Annotated[
         NDArray[np.uint16], len(SPECIALISTS)
@@ -104,11 +103,10 @@ class _Branching(Batch):
         self.pickups: list[Pickups] = []
         self.tables: list[Table] = []
 
-    def _settle(self, seat: int, rows: NDArray[np.int32]) -> None:
-        # Dice may bring bratworms too, but nothing else: only the claim brings specialists, or the raven's pay.
+    def play_turn(self, seat: int, rows: NDArray[np.int32]) -> None:
         before = self.before[: len(rows)]
         _note(self.books, self.table, seat, rows, before)
-        super()._settle(seat, rows)
+        super().play_turn(seat, rows)
         found, pickups = np.zeros(len(rows), np.int32), np.zeros(len(rows), PICKUP)
         number = _find(self.table, seat, rows, before, self.specialists, found, pickups)
         if number:
@@ -116,7 +114,7 @@ class _Branching(Batch):
             copies = self.table[rows[places]]
             if self.control != "same":
                 back = self.control == "grill"
-                _take_back(copies, seat, before[places], pickups, back, new_log())
+                _take_back(self.books, copies, seat, before[places], pickups, back, new_log())
             self.pickups.append(pickups[:number].copy())
             self.tables.append(copies)
 
@@ -125,13 +123,12 @@ class _Branching(Batch):
 def _note(
     books: Books, table: Table, seat: int, rows: NDArray[np.int32], before: NDArray[np.void]
 ) -> None:
-    """Write down what a claim may change."""
+    """Write down what a turn may change."""
     book: Rulebook = books[0]
     for k in range(len(rows)):
         game: Game = table[rows[k]]
         noted: _Before = before[k]
         for specialist in range(len(game.place)):
-            noted.place[specialist] = game.place[specialist]
             noted.gained[specialist] = _gained(game, specialist, seat)
         for player in range(len(game.bratworms)):
             noted.bratworms[player] = game.bratworms[player]
@@ -199,6 +196,7 @@ def _find(
 
 @kernel
 def _take_back(
+    books: Books,
     games: Table,
     seat: int,
     before: NDArray[np.void],
@@ -212,9 +210,12 @@ def _take_back(
         noted: _Before = before[k]
         specialist = as_int(pickups[k].specialist)
         if specialist == RAVEN:
-            for player in range(len(game.bratworms)):
-                game.bratworms[player] = noted.bratworms[player]
-            game.supply = noted.supply
+            payer = _raven_took_from(books[0], game, noted, seat)
+            game.bratworms[seat] -= 1
+            if payer == NOTHING:
+                game.supply += 1
+            else:
+                game.bratworms[payer] += 1
             continue
         former = as_int(noted.held)
         game.holds[seat] = former
@@ -223,3 +224,23 @@ def _take_back(
         game.place[specialist] = NOTHING
         if back:
             send_back(game, specialist, log)
+
+
+@inlined
+def _raven_took_from(book: Rulebook, game: Game, noted: _Before, seat: int) -> int:
+    """Who lost the raven's bratworm in this turn: a rival, or the supply (NOTHING).
+
+    1s may have brought one before. The supply comes first, and of two rivals the richer, or of equals the one who
+    plays sooner: the other one lost the second, which is the raven's.
+    """
+    won = as_int(game.bratworms[seat]) - as_int(noted.bratworms[seat])
+    if as_int(noted.supply) - as_int(game.supply) == won:
+        return NOTHING
+    last = NOTHING
+    for step in range(1, book.players):
+        rival = (seat + step) % book.players
+        if game.bratworms[rival] < noted.bratworms[rival] and (
+            last == NOTHING or noted.bratworms[rival] <= noted.bratworms[last]
+        ):
+            last = rival
+    return last

@@ -75,7 +75,7 @@ def check_band(given: str | float) -> float:
 
 @dataclass(frozen=True, config=CHECKED)
 class BalanceOptions(StudyOptions):
-    """Measure what each specialist is worth, and whether any is too strong.
+    """Measure what each specialist is worth.
 
     Pick-ups: ordinary games are branched whenever a specialist is gained, and played on with it and without it, with the
     same dice. Head start: a seat starts with it, against nobody having it. Absence: the game without it. Seen: what
