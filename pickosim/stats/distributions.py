@@ -12,6 +12,9 @@ _TINY = 1e-300
 _NEARLY_NORMAL = 1000
 """Degrees of freedom from which Student's t is computed from the normal law, to at least 12 digits."""
 
+_ROUNDING = 1e-15
+"""Chances are not known more closely than that."""
+
 _EXACT = 4e-16
 """A factor of the continued fraction that differs from 1 by less changes nothing."""
 
@@ -64,7 +67,7 @@ def student_quantile(share: float, df: float) -> float:
         better = t + missing / density
         if not low <= better <= high:
             better = (low + high) / 2
-        if abs(better - t) <= 1e-14 * t:
+        if abs(better - t) <= 1e-12 * t or abs(missing) <= _ROUNDING:
             return better
         t = better
 
