@@ -49,6 +49,7 @@ ALWAYS = (
     "stats.moments",
     "bots.heuristics",
     "learning.learned",
+    "learning.weights",
     "turn_odds.answer",
     "runs.orders",
 )
