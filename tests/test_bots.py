@@ -24,7 +24,7 @@ from pickosim.errors import BotError
 from pickosim.games.batch import play_games
 from pickosim.games.match import Match, make_match
 from pickosim.games.trace import trace_game
-from pickosim.rule_files import PRESETS
+from pickosim.rule_files import PRESETS, load_rules
 from pickosim.solver.valuation import Valuation
 
 PLAIN = """
@@ -189,7 +189,10 @@ def test_a_parameter_without_default(folder):
 @pytest.mark.parametrize(
     ("spec", "said"),
     [
-        ("eagr", 'no bot named "eagr"; did you mean "eager"\\? The bots are cautious, eager, '),
+        (
+            "eagr",
+            'no bot named "eagr"; did you mean "eager"\\? The bots are cautious, champion, eager, ',
+        ),
         ("Late-Worms", 'did you mean "late-worms"\\?'),
         ("late_worms", 'did you mean "late-worms"\\?'),
         ("zzzzzz", 'no bot named "zzzzzz"\\. The bots are '),
@@ -385,7 +388,10 @@ def test_it_plays_with_any_number_of_players_and_batch_size(name, preset):
 @pytest.mark.parametrize("name", sorted(HARD))
 def test_a_slow_bot_plays_with_and_without_the_expansion(name):
     for preset in ("classic", "extrawurm"):
-        assert_same_games(make_match([name, "random", name], preset, seed=1), 20, 20)
+        for players in (2, 3, 4):
+            if not load_bot(name).objection(load_rules(preset), players):
+                match = make_match([name] + ["random"] * (players - 2) + [name], preset, seed=1)
+                assert_same_games(match, 20, 20)
 
 
 def assert_same_games(match: Match, games: int, last: int) -> None:
