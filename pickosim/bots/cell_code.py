@@ -9,8 +9,6 @@ from hashlib import sha256
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-import numpy as np
-
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
@@ -100,6 +98,6 @@ def _text(function: FunctionType) -> str:
 
 
 def _value_text(value: Any) -> str:
-    if isinstance(value, np.ndarray):
+    if type(value).__module__ == "numpy" and hasattr(value, "tobytes"):
         return f"{value.dtype} {value.shape} {sha256(value.tobytes()).hexdigest()}"
     return _ADDRESS.sub("", repr(value))

@@ -13,10 +13,13 @@ from functools import cache, lru_cache
 from hashlib import file_digest, sha256
 from pathlib import Path
 from shutil import which
+from typing import TYPE_CHECKING
 
 import pickosim
 from pickosim.bots.cell_code import code_of
-from pickosim.bots.strategy import Strategy
+
+if TYPE_CHECKING:
+    from pickosim.bots.strategy import Strategy
 
 
 def source_digest(strategy: Strategy) -> str:

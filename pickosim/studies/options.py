@@ -14,14 +14,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from types import NoneType
-from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
-from pydantic import ConfigDict, InstanceOf, TypeAdapter, ValidationError
+from pydantic import AfterValidator, ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked_dataclass
 
 from pickosim.amounts import parse_share
 from pickosim.bots.guard import ANSWER_SECONDS, check_seconds
-from pickosim.bots.strategy import Strategy
 from pickosim.errors import PickosimError, suggest
 from pickosim.rule_files import load_rules
 from pickosim.rules import RuleSet
@@ -36,7 +45,22 @@ PYTHON_ONLY = ("progress", "chunk")
 
 CHECKED = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
 
-Bot = str | InstanceOf[Strategy] | type[Strategy]
+
+def _given_bot(given: object) -> object:
+    """A bot as a class or instance; imported here, as help needs no bots."""
+    from pickosim.bots.strategy import Strategy
+
+    if isinstance(given, Strategy) or (isinstance(given, type) and issubclass(given, Strategy)):
+        return given
+    raise ValueError(BOT_HINT)
+
+
+if TYPE_CHECKING:
+    from pickosim.bots.strategy import Strategy
+
+    Bot = str | Strategy | type[Strategy]
+else:
+    Bot = Union[str, Annotated[object, AfterValidator(_given_bot)]]  # noqa: UP007
 Bots = str | Sequence[Bot]
 
 BOT_HINT = "A bot is a name or path, or a class or instance of pickosim.Strategy."
