@@ -319,7 +319,9 @@ def test_no_process_outlives_the_run(number):
     bot = written(*HANGING)
     program = [sys.executable, "-c", "from pickosim.cli import main; main()"]
     run_ = subprocess.Popen(
-        [*program, "tournament", bot, "eager", "--games", "100", "--workers", "1"]
+        [*program, "tournament", bot, "eager", "--games", "100", "--workers", "1"],
+        # A shell starts its background jobs with SIGINT ignored, and what they start inherits that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     wait_for(Path("pids").exists)
     pids = [int(pid) for pid in Path("pids").read_text().split()]
