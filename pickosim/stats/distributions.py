@@ -1,4 +1,4 @@
-"""Distributions: the normal law, Student's t and the binomial law, without the second that SciPy takes to import."""
+"""Distributions: the normal law, Student's t and the binomial law; importing SciPy for them takes too long."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Guesses: bots that state what specialists are worth to them, with other worths; and the worths that are no guesses.
+"""Guesses: bots that state what specialists are worth to them, played with other worths, or with measured ones.
 
 Such a bot has a parameter for each specialist, in worms. What it does with specialists follows from these, and so does
 what specialists are worth to it: a balance with multiplied worths shows how much. At the *fixed point*, a bot states

@@ -1,4 +1,4 @@
-"""The results of a balance: what pick-ups are worth, head starts, what is seen, and the game without a specialist."""
+"""The results of a balance: worths of pick-ups, head starts, what is seen, the game without a specialist."""
 
 from __future__ import annotations
 
