@@ -23,7 +23,7 @@ from pickosim.solver.graph import Problem
 from pickosim.solver.solve import chances
 from pickosim.solver.valuation import Valuation
 
-SHARED = [name for name in POSITION.names or () if name not in ("highest", "over", "won")]
+SHARED = [name for name in POSITION.names or () if name not in ("highest", "second", "over", "won")]
 """Fields that a position has in common with the table."""
 
 
@@ -58,6 +58,8 @@ class Foretold(Batch):
         stacks = [stack_of(now, player) for player in range(self.players)]
         highest = [max(stack, default=NOTHING) for stack in stacks]
         assert after["highest"][: self.players].tolist() == highest
+        second = [stack[1] if len(stack) > 1 else NOTHING for stack in stacks]
+        assert after["second"][: self.players].tolist() == second
         over = now["grill"] == 0 or now["turn"] == rules.turn_limit
         assert bool(after["over"]) == over
         if not over:
