@@ -184,7 +184,7 @@ def finish(process: subprocess.Popen[str], code: int = 0) -> tuple[str, str]:
 
 def chunks(folder: Path, out: str) -> int:
     """How many chunks of a run are finished."""
-    return len(list((folder / "desk" / "home" / out / "sums").glob("0*")))
+    return len(list((folder / "desk" / "home" / out / "sums").glob("*-*")))
 
 
 def wait_for(what: str, folder: Path, out: str, number: int) -> None:
