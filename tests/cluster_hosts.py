@@ -236,8 +236,7 @@ def main() -> None:
                 alpha.send_signal(signal.SIGKILL)
                 alpha.wait()
                 assert chunks(folder, "killed") < games, "the run was over before alpha was killed"
-                out, err = finish(process)
-        assert "Waiting for workers" in err, err
+                out, _ = finish(process)
         assert out == table and files(folder, "killed") == alone
         say(
             "alpha began, beta joined late, alpha was killed, beta finished: all files are the same."
