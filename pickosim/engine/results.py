@@ -74,7 +74,10 @@ def results_of(books: Books, table: Table, seat: int, rows: NDArray[np.int32]) -
     two results. Where 1s can earn a bratworm, all results without it come first, then those with it; it
     comes from the richest rival if the supply is empty.
     """
-    room = int(_count(books, table, seat, rows))
+    book = books[0]
+    # No fewer than there can be: what is never written takes no memory.
+    claims = int(book["tiles"]) * (1 + (int(book["specialists"]) > 0))
+    room = len(rows) * (1 + claims) * (1 + (int(book["bratworms"]) > 0))
     found = TurnResults(
         np.empty(room, np.int64),
         np.empty(room, np.int8),
@@ -135,24 +138,6 @@ def _may_choose(book: Rulebook, game: Game, seat: int, tile: int) -> bool:
     """Whether a claim lets the player choose between two specialists."""
     decided = book.keep_new or book.keep_old
     return not decided and brings_second(book, game, seat, tile)
-
-
-@kernel
-def _count(books: Books, table: Table, seat: int, rows: NDArray[np.int32]) -> int:
-    """No fewer than there are results in all."""
-    book: Rulebook = books[0]
-    found = 0
-    for row in rows:
-        game: Game = table[row]
-        tiles, tile = as_int(game.grill) | stealable(book, game, seat), 0
-        here = 1
-        while tiles:
-            if tiles & 1:
-                here += 1 + _may_choose(book, game, seat, tile)
-            tiles >>= 1
-            tile += 1
-        found += here * (1 + _may_earn(book, game, seat))
-    return found
 
 
 @kernel

@@ -108,3 +108,20 @@ def times(_: Any, vector: Any, number: Any) -> Any:
         return builder.fmul(values[0], builder.shuffle_vector(first, undefined, zeros))
 
     return vector(vector, number), emit
+
+
+@_operation
+def prefetch(_: Any, array: Any, place: Any) -> Any:
+    """Have a number of a flat array fetched from memory, without waiting for it."""
+
+    def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, values[0]).data
+        number, byte = ir.IntType(32), ir.IntType(8).as_pointer()
+        address = builder.bitcast(builder.gep(data, [values[1]]), byte)
+        kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        fetch = builder.module.declare_intrinsic("llvm.prefetch", (byte,), kind)
+        # To read, into all caches, data.
+        builder.call(fetch, [address, *(ir.Constant(number, n) for n in (0, 3, 1))])
+        return context.get_dummy_value()
+
+    return types.void(array, place), emit

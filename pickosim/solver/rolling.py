@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pickosim.engine.claim import best_claim, legal_claims, settle
-from pickosim.engine.dice import POINTS, Rolls
+from pickosim.engine.dice import FACES, POINTS, Rolls
 from pickosim.engine.kernels import as_int, inlined, kernel
 from pickosim.engine.log import DOUBLE_ONE, Log
 from pickosim.engine.rulebook import NOTHING, Books, Rulebook
@@ -25,7 +25,11 @@ from pickosim.engine.turn import (
     use_weasel,
 )
 from pickosim.solver.graph import Graph, Int, bust_of, earns, slots_of
+from pickosim.solver.lanes import prefetch
 from pickosim.solver.solve import HIGHEST_FACE, SINGLE_TOLERANCE
+
+GROUP = 32
+"""Games whose turns are played side by side, roll by roll: what one needs from memory is fetched while the others roll."""
 
 
 @kernel
@@ -49,37 +53,46 @@ def play_out(
     `keeps_new` (n, B, T) whether the newer of two specialists is then kept. Bratworms come from the richest.
     """
     book: Rulebook = books[0]
+    numbers = solutions.reshape(-1)
+    rolling = np.empty(GROUP, np.int64)
+    places = np.empty((GROUP, FACES + 1, 2), np.int64)
+    for first in range(0, len(rows), GROUP):
+        left = min(GROUP, len(rows) - first)
+        for i in range(left):
+            rolling[i] = first + i
+        while left:
+            for i in range(left):
+                k = rolling[i]
+                hand: Hand = hands[rows[k]]
+                roll_dice(book, rolls, table[rows[k]], hand, log)
+                _find_choices(graph, which[k], hand, numbers, places[i])
+            still = 0
+            for i in range(left):
+                k = rolling[i]
+                game: Game = table[rows[k]]
+                hand = hands[rows[k]]
+                face, value = _best_face(hand, numbers, places[i])
+                if hand.weasel and (book.weasel_rescues_bust or not is_bust(hand)):
+                    start, earned = which[k] * graph.slots, as_int(hand.earned)
+                    keep = value if face else np.float64(numbers[start + bust_of(graph, earned)])
+                    pool = graph.base[0, earned, hand.aside, hand.white, hand.golden]
+                    again = numbers[start + pool + as_int(hand.points)]
+                    if again > keep + SINGLE_TOLERANCE:
+                        use_weasel(book, rolls, game, hand, seat, log)
+                        _find_choices(graph, which[k], hand, numbers, places[i])
+                        face, value = _best_face(hand, numbers, places[i])
+                if is_bust(hand):
+                    continue
+                if put_aside(book, rolls, game, hand, face, log):
+                    earn_bratworm(book, game, seat, as_int(NOTHING), as_int(DOUBLE_ONE), log)
+                stop, roll_on = places[i, face, 0], places[i, face, 1]
+                if not is_forced(hand) and numbers[roll_on] > numbers[stop] + SINGLE_TOLERANCE:
+                    rolling[still] = k
+                    still += 1
+            left = still
     for k in range(len(rows)):
-        game: Game = table[rows[k]]
-        hand: Hand = hands[rows[k]]
-        solution = solutions[which[k]]
-        while True:
-            roll_dice(book, rolls, game, hand, log)
-            face, value = _best_face(graph, solution, hand)
-            if hand.weasel and (book.weasel_rescues_bust or not is_bust(hand)):
-                earned = as_int(hand.earned)
-                keep = value if face else np.float64(solution[bust_of(graph, earned)])
-                pool = graph.base[0, earned, hand.aside, hand.white, hand.golden]
-                if solution[pool + as_int(hand.points)] > keep + SINGLE_TOLERANCE:
-                    use_weasel(book, rolls, game, hand, seat, log)
-                    face, value = _best_face(graph, solution, hand)
-            if is_bust(hand):
-                break
-            if put_aside(book, rolls, game, hand, face, log):
-                earn_bratworm(book, game, seat, as_int(NOTHING), as_int(DOUBLE_ONE), log)
-            if is_forced(hand):
-                break
-            stop, roll_on = slots_of(
-                graph,
-                _layer(graph, hand),
-                as_int(hand.earned),
-                as_int(hand.aside),
-                as_int(hand.points),
-                hand.white,
-                hand.golden,
-            )
-            if solution[roll_on] <= solution[stop] + SINGLE_TOLERANCE:
-                break
+        game = table[rows[k]]
+        hand = hands[rows[k]]
         tiles, tile, keep_new = legal_claims(book, hand), -1, 1
         if tiles:
             block = as_int(hand.earned)
@@ -89,16 +102,12 @@ def play_out(
 
 
 @inlined
-def _layer(graph: Graph, hand: Hand) -> Int:
-    """The layer of the graph: 1 while the weasel can still be used."""
-    return as_int(hand.weasel) * (len(graph.base) - 1)
-
-
-@inlined
-def _best_face(graph: Graph, solution: NDArray[np.float32], hand: Hand) -> tuple[int, float]:
-    """The face to set aside of the last roll, and its value; 0 and -inf if none is new."""
-    best_face, best = 0, -np.inf
-    layer, new = _layer(graph, hand), as_int(hand.new)
+def _find_choices(
+    graph: Graph, solution: Int, hand: Hand, numbers: NDArray[np.float32], places: NDArray[np.int64]
+) -> None:
+    """Write to `places` (faces, 2) where stopping and rolling on are valued, by new face; have both fetched."""
+    start, layer = solution * graph.slots, as_int(hand.weasel) * (len(graph.base) - 1)
+    new = as_int(hand.new)
     while new:
         face = as_int(HIGHEST_FACE[new])
         new ^= 1 << (face - 1)
@@ -113,7 +122,23 @@ def _best_face(graph: Graph, solution: NDArray[np.float32], hand: Hand) -> tuple
             as_int(hand.white) - dice + golden,
             as_int(hand.golden) - golden,
         )
-        value = np.float64(max(solution[stop], solution[roll_on]))
+        places[face, 0] = start + stop
+        places[face, 1] = start + roll_on
+        prefetch(numbers, start + stop)
+        prefetch(numbers, start + roll_on)
+
+
+@inlined
+def _best_face(
+    hand: Hand, numbers: NDArray[np.float32], places: NDArray[np.int64]
+) -> tuple[int, float]:
+    """The face to set aside of the last roll, and its value; 0 and -inf if none is new."""
+    best_face, best = 0, -np.inf
+    new = as_int(hand.new)
+    while new:
+        face = as_int(HIGHEST_FACE[new])
+        new ^= 1 << (face - 1)
+        value = np.float64(max(numbers[places[face, 0]], numbers[places[face, 1]]))
         if value > best + SINGLE_TOLERANCE:
             best_face, best = face, value
     return best_face, best

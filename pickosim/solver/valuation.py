@@ -11,6 +11,7 @@ will do, and choices that differ by less than a hundred-thousandth of that are t
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from math import frexp, ldexp
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -51,8 +52,12 @@ from pickosim.solver.solve import (
     solve,
 )
 
-CACHE_MEGABYTES = 256
-"""Limit of the cache per process and kind of turn (plain, with the golden die, with the weasel)."""
+CACHE_SHARE = 1 / 8
+"""Limit of a cache, as a share of the machine's memory per core. A process has up to three: one per kind of turn
+(plain, with the golden die, with the weasel)."""
+
+LEAST_MEGABYTES, MOST_MEGABYTES = 256.0, 2000.0
+"""The same limit is at least and at most so large."""
 
 WINDOW, WINDOWS_SKIPPED, WORTHWHILE = 4096, 31, 0.1
 """Of so many pay-offs of a bot fewer than this share were in the cache: the next windows do without it."""
@@ -390,9 +395,19 @@ def clear_caches() -> None:
     _hit_rates.clear()
 
 
+def cache_megabytes() -> float:
+    """The limit of a cache on this machine; it decides how fast games are played, not how they go."""
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e6
+    except (AttributeError, OSError, ValueError):  # not on every system
+        return LEAST_MEGABYTES
+    share = CACHE_SHARE * memory / (os.cpu_count() or 1)
+    return min(max(share, LEAST_MEGABYTES), MOST_MEGABYTES)
+
+
 def _cache_for(problem: Problem) -> Cache:
     if problem not in _caches:
-        _caches[problem] = Cache(problem, CACHE_MEGABYTES)
+        _caches[problem] = Cache(problem, cache_megabytes())
     return _caches[problem]
 
 
