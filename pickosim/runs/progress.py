@@ -15,7 +15,7 @@ class Progress:
     """Functions that are called while a run is played."""
 
     begin: Callable[[int], object] = lambda games: None
-    """A stage begins: how many games it adds."""
+    """A stage, or the whole run, begins: how many games it adds."""
     found: Callable[[int], object] = lambda games: None
     """Games that had been played before."""
     played: Callable[[int, Callable[[], str]], object] = lambda games, status: None
@@ -29,32 +29,38 @@ BAR: dict[str, Any] = {"unit": " games", "unit_scale": True, "smoothing": 0.1, "
 
 
 LONG_RUN = 30.0
-"""Seconds: of a run that takes longer, it is said how long."""
+"""Seconds: for a run that takes longer, the time is estimated."""
 
 FIRST_LOOK = 2.0
 """Seconds of play after which a run's speed is known well enough."""
 
 
 class Estimate:
-    """How long a run will take, said once, when the first chunks have been played."""
+    """How long the games to come will take, said once, when the first ones have been played.
+
+    The clock starts with the first answer: before it, kernels are compiled and workers started.
+    """
 
     def __init__(self) -> None:
-        self.began = monotonic()
+        self.began: float | None = None
         self.played = self.left = 0
         self.is_due = True
 
-    def after(self, games: int) -> str:
+    def after(self, games: int, now: float) -> str:
         """What to say after so many more games; mostly nothing."""
-        self.played += games
         self.left -= games
-        seconds = monotonic() - self.began
+        if self.began is None:
+            self.began = now
+            return ""
+        self.played += games
+        seconds = now - self.began
         if not self.is_due or seconds < FIRST_LOOK:
             return ""
         self.is_due = False
         left = self.left * seconds / self.played
         if left < LONG_RUN:
             return ""
-        return f"This takes about {duration(left)}."
+        return f"The next {self.left:,} games take about {duration(left)}."
 
 
 def duration(seconds: float) -> str:
@@ -68,7 +74,7 @@ def duration(seconds: float) -> str:
 
 
 def progress_on(bar: Any, say: Callable[[str], object]) -> Progress:
-    """The callbacks that move a bar of tqdm; if a run is long, it is said how long."""
+    """The callbacks that move a bar of tqdm; if a run is long, a sentence says how long."""
     estimate = Estimate()
 
     def begin(games: int) -> None:
@@ -86,7 +92,7 @@ def progress_on(bar: Any, say: Callable[[str], object]) -> Progress:
         if not bar.disable:
             bar.set_postfix_str(status(), refresh=False)
         bar.update(games)
-        if sentence := estimate.after(games):
+        if sentence := estimate.after(games, monotonic()):
             say(sentence)
 
     return Progress(begin, found, played, say)

@@ -75,6 +75,10 @@ class Study(Protocol):
     def saves_games(self) -> bool:
         """Whether every game is kept as a row."""
 
+    @property
+    def all_games(self) -> int | None:
+        """Games of all stages, if that is known before the first."""
+
     def stage(self, number: int, sums: Sequence[Sums]) -> Sequence[Task]:
         """The tasks of that stage; none if the study is complete."""
 
@@ -249,13 +253,16 @@ class _Player:
         """Play stage after stage; the sums by part."""
         if self.folder is not None and self.saves_games:
             self.folder.make_games()
-        number = 0
+        number, known = 0, self.study.all_games
+        if known is not None:
+            self.progress.begin(known)
         if self.workers.prepare is not None:
             self.workers.prepare()
         with ExitStack() as stack:
             pool: Pool | None = None
             while tasks := self.study.stage(number, self.sums):
-                self.progress.begin(sum(task.games for task in tasks))
+                if known is None:
+                    self.progress.begin(sum(task.games for task in tasks))
                 left: Sequence[Task] = [task for task in tasks if not self._was_kept(task)]
                 if pool is None:
                     left = self._play_here(left)

@@ -120,6 +120,11 @@ class StudyBase:
         return False
 
     @property
+    def all_games(self) -> int | None:
+        """Games of all stages, if that is known before the first; by default it is not."""
+        return None
+
+    @property
     def leaves_files(self) -> bool:
         """Whether `files` has any, so that the run needs a folder."""
         return False

@@ -150,6 +150,21 @@ class Train(StudyBase):
         most = max(len(tables_of(self.players, number)) for number in range(2))
         return (most + 1) * self.players
 
+    @property
+    def all_games(self) -> int:
+        """Lessons and tests of all rounds."""
+        rounds = range(self.rounds)
+        return sum(self._games_of(number) for number in rounds) + self.rounds * self._games_per_test
+
+    @property
+    def _blocks_per_test(self) -> int:
+        """In each of its parts, of which there are as many as players."""
+        return max(2, ceil(self.test_games / self.players**2))
+
+    @property
+    def _games_per_test(self) -> int:
+        return self._blocks_per_test * self.players**2
+
     def stage(self, number: int, sums: Sequence[Sums]) -> list[Lesson | Test]:
         """The test of the last round's net, and the lessons of the next round."""
         if number > self.rounds:
@@ -197,7 +212,7 @@ class Train(StudyBase):
                 rules=self.rules,
                 seed=self.seed,
                 first=0,
-                number=max(2, ceil(self.test_games / self.players**2)),
+                number=self._blocks_per_test,
                 entrants=self.entrants,
                 weights=weights,
                 weights_digest=_digest(weights),
@@ -274,8 +289,7 @@ class Train(StudyBase):
         unfinished = sum(int(part["unfinished"]) for part in sums if part)
         rivals = TEACHER if self.players == 2 else f"{self.players - 1} × {TEACHER}"
         return {
-            "games": sum(self._games_of(number) for number in range(self.rounds))
-            + self.rounds * games,
+            "games": self.all_games,
             "unfinished": unfinished,
             "headline": f"The champion wins {_share(share)} of {games:,} games against {rivals}; "
             f"{percent(1 / self.players)} would be even.",
