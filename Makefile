@@ -69,7 +69,7 @@ weights: $(foreach rules,classic extrawurm,$(foreach players,2 3 4 5,weights/$(r
 
 weights/%: $(READY)
 	$(BIN)/pickosim train --rules $(firstword $(subst -, ,$*)) --players $(lastword $(subst -, ,$*)) \
-	    --games 40k --rounds 8 --seed 13 --out runs/weights/$*.npz
+	    --games 60k --rounds 10 --test-games 10k --seed 13 --out runs/weights/$*.npz
 	cp runs/weights/$*.npz strategies/weights/
 
 bench: $(READY)

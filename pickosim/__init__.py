@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from pickosim.studies.worths import worths
     from pickosim.turn_odds.answer import odds
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 _HOMES = {
     "After": "bots.view",
