@@ -17,9 +17,11 @@ class Winner(Valuation):
     """Maximises an estimate of its chance to win the game, with perfect dice play.
 
     The chance to finish before a rival is a logistic curve of the lead in worms, the steeper the fewer
-    worms are left on the grill (`spread` and `luck`). Specialists and bratworms count as so many worms. Of
-    each top tile that can be stolen it counts the exact chance of its total as lost: `threat` times for
-    its own, once per rival, and `greed` times for the rivals'. If a result ends the game, it knows who wins.
+    worms are left on the grill (`spread` and `luck`). Specialists and bratworms count as so many worms: what a
+    pick-up adds to its score when all four seats play so, found by `pickosim worths winner --games 12k --seed 1`
+    (starting from 1, 1.5, 0.5, 0.5 and 1). Of each top tile that can be stolen it counts the exact chance of its
+    total as lost: `threat` times for its own, once per rival, and `greed` times for the rivals'. If a result
+    ends the game, it knows who wins.
 
     Origin: pickosim.
     """
@@ -29,11 +31,11 @@ class Winner(Valuation):
     threat: float = 0.2
     greed: float = 0.2
     bratworm: float = 1.0
-    canned_worm: float = 1.0
-    sitting_hen: float = 1.5
-    weasel: float = 0.5
-    golden_die: float = 0.5
-    apple: float = 1.0
+    canned_worm: float = 0.287
+    sitting_hen: float = 0.947
+    weasel: float = 0.194
+    golden_die: float = 0.353
+    apple: float = 0.593
 
     def value(self, after: After) -> FloatArray:
         worms = after.worms + self.bratworm * after.bratworms

@@ -10,11 +10,15 @@ import polars as pl
 from pickosim.columns import Frame, Row
 from pickosim.errors import PickosimError
 from pickosim.runs.progress import Progress
+from pickosim.stats.distributions import normal_quantile
+from pickosim.stats.moments import CONFIDENCE
+from pickosim.stats.multiple_testing import simultaneous
 from pickosim.studies.balance import balance
 from pickosim.studies.balance_guesses import stated_worths, with_worths
 from pickosim.studies.balance_sums import EMPTY_HANDS
 from pickosim.studies.measures import rate_columns
 from pickosim.studies.options import CORES, Rules
+from pickosim.studies.sentences import half_width
 
 ROUNDS = 6
 """Rounds at most: what is measured moves the worths by less and less."""
@@ -22,11 +26,12 @@ ROUNDS = 6
 WORTHS = Frame(
     "worths",
     "One row per round and specialist: what the bot states that it is worth, and what a pick-up with empty hands adds "
-    "to its score when all seats play so; the next round states what was measured.",
+    "to its score when all seats play so. The next round states the mean of what was measured so far.",
     "round bot specialist stated score_gain± agrees games",
     {
         "bot": "The bot with what it states in this round.",
-        "score_gain": "What a pick-up adds to the score of a player who held no other specialist.",
+        "score_gain": "What a pick-up adds to the score of a player who held no other specialist. The intervals of a round "
+        "hold together with 95 %.",
         "games": "Ordinary games, without their branches.",
     },
 )
@@ -45,7 +50,9 @@ def worths(
 ) -> pl.DataFrame:
     """Find the worths at which a bot states what is measured, in a few rounds.
 
-    Ends as soon as every stated worth is within the interval of what is measured. The last round's bot is the result.
+    Ends as soon as every stated worth is within the interval of what is measured. The last round's bot is the result. In
+    round k the worths move by a kth of the way to what was measured (Robbins and Monro, 1951), so that the noise of the
+    rounds averages out.
     """
     if rounds < 1:
         raise PickosimError(f"{rounds} rounds cannot be played; play at least one.")
@@ -73,22 +80,34 @@ def worths(
         rows += last
         if number == rounds or all(row["agrees"] for row in last):
             return WORTHS.build(rows)
-        bot = with_worths(bot, {row["specialist"]: row["score_gain"] for row in last})
+        bot = with_worths(bot, {row["specialist"]: _moved(row, number) for row in last})
     raise AssertionError("rounds end")
+
+
+def _moved(row: Row, number: int) -> float:
+    """What to state in the next round."""
+    stated, measured = float(row["stated"]), float(row["score_gain"])
+    return round(stated + (measured - stated) / number, 3)
 
 
 def _round(number: int, bot: str, groups: pl.DataFrame) -> Iterator[Row]:
     stated = stated_worths(bot)
-    for row in groups.filter(pl.col("group") == EMPTY_HANDS).iter_rows(named=True):
-        name = row["specialist"]
-        if name in stated:
-            low, high = row["score_gain_low"], row["score_gain_high"]
-            yield {
-                "round": number,
-                "bot": bot,
-                "specialist": name,
-                "stated": stated[name],
-                **rate_columns("score_gain", (round(row["score_gain"], 3), low, high)),
-                "agrees": low <= stated[name] <= high,
-                "games": row["games"],
-            }
+    rows = [
+        row
+        for row in groups.filter(pl.col("group") == EMPTY_HANDS).iter_rows(named=True)
+        if row["specialist"] in stated
+    ]
+    together = normal_quantile(0.5 + simultaneous(CONFIDENCE, len(rows)) / 2) if rows else 0.0
+    wider = together / normal_quantile(0.5 + CONFIDENCE / 2)
+    for row in rows:
+        worth, gain = stated[row["specialist"]], row["score_gain"]
+        half = wider * half_width(row, "score_gain")
+        yield {
+            "round": number,
+            "bot": bot,
+            "specialist": row["specialist"],
+            "stated": worth,
+            **rate_columns("score_gain", (gain, gain - half, gain + half)),
+            "agrees": abs(worth - gain) <= half,
+            "games": row["games"],
+        }
