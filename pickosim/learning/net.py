@@ -83,6 +83,17 @@ def rounded(parameters: Parameters) -> Net:
     )
 
 
+def widened(net: Net) -> Parameters:
+    """The net as it can be trained on: the inverse of `rounded`."""
+    return Parameters(
+        (net.facts / ONE).astype(np.float32),
+        (net.second / (1 << WEIGHT_BITS)).astype(np.float32),
+        (net.second_bias / LOGIT_ONE).astype(np.float32),
+        (net.output / (1 << WEIGHT_BITS)).astype(np.float32),
+        (net.output_bias / LOGIT_ONE).astype(np.float32),
+    )
+
+
 def _rounded(values: NDArray[np.float32], one: int) -> NDArray[np.float64]:
     """Values in parts of `one`; biases have more bits, but need no larger values than weights."""
     most = np.iinfo(np.int16).max * max(1, one // LOGIT_ONE << WEIGHT_BITS)

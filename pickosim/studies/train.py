@@ -1,9 +1,10 @@
 """The training: rounds of games, each followed by a fit of the net and a test of its strength.
 
 Round 0 is of games of `expected`, whose results are the targets. From then on the net plays: with two players mostly
-against itself, with more at mixed tables, so that it is no best response to a single bot. Each round is fitted to the
-positions of the last ones. A round's games need the net of the round before, so each is a stage of the run; the fit
-takes place between stages, and is repeated when a run is resumed.
+against itself, with more at mixed tables, so that it is no best response to a single bot; unless that is what is asked
+for, to estimate what can be gained against a bot. Each round is fitted to the positions of the last ones. A round's games
+need the net of the round before, so each is a stage of the run; the fit takes place between stages, and is repeated when
+a run is resumed.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from hashlib import sha256
 from math import ceil, sqrt
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,12 +26,15 @@ from pickosim.bots.entrants import Entrant, make_entrants
 from pickosim.columns import Frame, frames_by_name, percent
 from pickosim.engine.rulebook import rulebook
 from pickosim.engine.tally import PARTS
-from pickosim.files import write_whole
+from pickosim.errors import PickosimError
+from pickosim.files import file_digest, write_whole
+from pickosim.games.match import make_match
 from pickosim.learning.features import layout_for
 from pickosim.learning.fit import Fit, new_parameters
-from pickosim.learning.net import CHANCE_ONE, rounded
-from pickosim.learning.weights import Weights, as_bytes
+from pickosim.learning.net import CHANCE_ONE, rounded, widened
+from pickosim.learning.weights import Weights, as_bytes, read_weights
 from pickosim.rule_files import as_arguments
+from pickosim.rules import RuleSet
 from pickosim.runs.results import Results
 from pickosim.runs.run import plan_digest
 from pickosim.runs.sums import Sums
@@ -67,11 +72,19 @@ def plan(options: TrainOptions) -> Train:
     """The training that these options ask for; whatever cannot be played is refused."""
     given, rules = read_rules(options.rules, options.set)
     rulebook(rules, options.players)  # raises an error if the rules do not allow these seats
+    bots = [TEACHER, SPARRING] if options.against is None else [options.against]
+    entrants = tuple(make_entrants(bots))
+    for entrant in entrants:
+        make_match([entrant.spec] * options.players, rules)  # unless it objects to them
     return Train(
         rules=rules,
         given_rules=given,
         players=options.players,
-        entrants=tuple(make_entrants([TEACHER, SPARRING])),
+        entrants=entrants,
+        against="" if options.against is None else entrants[0].spec,
+        start=None
+        if options.start is None
+        else Start.of(Path(options.start), rules, options.players),
         games=parse_count(options.games),
         rounds=options.rounds,
         test_games=parse_count(options.test_games),
@@ -82,10 +95,14 @@ def plan(options: TrainOptions) -> Train:
 train = study_function(TrainOptions, plan)
 
 
-def tables_of(players: int, number: int) -> list[tuple[tuple[str, ...], int]]:
+def tables_of(
+    players: int, number: int, against: str = "", started: bool = False
+) -> list[tuple[tuple[str, ...], int]]:
     """The tables of a round, each with its share of the games in percent."""
-    if number == 0:
-        return [((TEACHER,) * players, 100)]
+    if number == 0 and not started:
+        return [((against or TEACHER,) * players, 100)]
+    if against:
+        return [((LEARNER, *(against,) * (players - 1)), 100)]
     if players == 2:
         return [
             ((LEARNER, LEARNER), 80),
@@ -104,6 +121,30 @@ def tables_of(players: int, number: int) -> list[tuple[tuple[str, ...], int]]:
 
 
 @dataclass(frozen=True)
+class Start:
+    """Weights that a training starts from: a file, and its digest when the run began."""
+
+    file: str
+    digest: str
+
+    @classmethod
+    def of(cls, path: Path, rules: RuleSet, players: int) -> Start:
+        """The file as it is now; refused if its weights are for something else."""
+        objection = read_weights(path).objection(rules, players)
+        if objection:
+            raise PickosimError(f"{path}: {objection}.")
+        return cls(str(path), file_digest(path))
+
+    def weights(self) -> Weights:
+        """The weights, which must be as they were."""
+        if file_digest(Path(self.file)) != self.digest:
+            raise PickosimError(
+                f"{self.file} has changed since the run began. Restore it, or start a new run."
+            )
+        return read_weights(Path(self.file))
+
+
+@dataclass(frozen=True)
 class Train(StudyBase):
     """What is learned, from how many games. Every lesson and every test is a part of the run."""
 
@@ -117,6 +158,9 @@ class Train(StudyBase):
     players: int
     entrants: tuple[Entrant, ...]
     """The bots that take part."""
+    against: str
+    """The bot that a best response is trained to; empty if there is none."""
+    start: Start | None
     games: int
     """Per round."""
     rounds: int
@@ -133,10 +177,20 @@ class Train(StudyBase):
     def command(self) -> str:
         """The command of this training."""
         rules = " ".join(as_arguments(self.rules))
+        against = f" --against {self.against}" if self.against else ""
+        start = f" --start {self.start.file}" if self.start else ""
         return (
             f"pickosim train {rules} --players {self.players} --games {self.games} --rounds {self.rounds} "
-            f"--test-games {self.test_games} --seed {self.seed}"
+            f"--test-games {self.test_games} --seed {self.seed}{against}{start}"
         )
+
+    @property
+    def rival(self) -> str:
+        """The bot in all other seats of a test."""
+        return self.against or TEACHER
+
+    def _tables(self, number: int) -> list[tuple[tuple[str, ...], int]]:
+        return tables_of(self.players, number, self.against, self.start is not None)
 
     # ------------------------------------------------------------------------------------------ what is played
 
@@ -147,7 +201,7 @@ class Train(StudyBase):
 
     @property
     def _parts_per_round(self) -> int:
-        most = max(len(tables_of(self.players, number)) for number in range(2))
+        most = max(len(self._tables(number)) for number in range(2))
         return (most + 1) * self.players
 
     @property
@@ -185,7 +239,7 @@ class Train(StudyBase):
         """The games of a round: each table in all rotations of its seats."""
         part = number * self._parts_per_round
         weights = self._pupil.weights
-        for table, share in tables_of(self.players, number):
+        for table, share in self._tables(number):
             games = ceil(self.games * share / (100 * self.players))
             for seat in range(self.players):
                 yield Lesson(
@@ -198,7 +252,7 @@ class Train(StudyBase):
                     entrants=self.entrants,
                     weights=weights,
                     weights_digest=_digest(weights),
-                    trace=1.0 if number <= 1 else TRACE,
+                    trace=1.0 if number <= 1 and self.start is None else TRACE,
                 )
                 part += 1
 
@@ -208,7 +262,7 @@ class Train(StudyBase):
         for k in range(self.players):
             yield Test(
                 part=(number + 1) * self._parts_per_round - self.players + k,
-                table=(LEARNER, *(TEACHER,) * (self.players - 1)),
+                table=(LEARNER, *(self.rival,) * (self.players - 1)),
                 rules=self.rules,
                 seed=self.seed,
                 first=0,
@@ -254,10 +308,10 @@ class Train(StudyBase):
         return {"rounds": FRAMES["rounds"].build(rows)}
 
     def _games_of(self, number: int) -> int:
-        tables = tables_of(self.players, number)
-        return sum(
-            self.players * ceil(self.games * share / (100 * self.players)) for _, share in tables
+        each = (
+            ceil(self.games * share / (100 * self.players)) for _, share in self._tables(number)
         )
+        return self.players * sum(each)
 
     @property
     def leaves_files(self) -> bool:
@@ -278,7 +332,7 @@ class Train(StudyBase):
         """The strength after the last round that was tested."""
         for number in range(self.rounds - 1, -1, -1):
             if tested := self._strength(number, sums):
-                return f"round {number}: {_share(tested[1])} against {TEACHER}"
+                return f"round {number}: {_share(tested[1])} against {self.rival}"
         return "round 0"
 
     def summary(self, sums: Sequence[Sums], frames: Frames) -> dict[str, Any]:
@@ -287,11 +341,12 @@ class Train(StudyBase):
         assert tested is not None
         games, share = tested
         unfinished = sum(int(part["unfinished"]) for part in sums if part)
-        rivals = TEACHER if self.players == 2 else f"{self.players - 1} × {TEACHER}"
+        rivals = f"`{self.rival}`" if self.players == 2 else f"{self.players - 1} × `{self.rival}`"
+        learner = f"The best response to `{self.against}`" if self.against else "The champion"
         return {
             "games": self.all_games,
             "unfinished": unfinished,
-            "headline": f"The champion wins {_share(share)} of {games:,} games against {rivals}; "
+            "headline": f"{learner} wins {_share(share)} of {games:,} games against {rivals}; "
             f"{percent(1 / self.players)} would be even.",
             "sentences": [],
             "remarks": [*about_unfinished(unfinished)],
@@ -313,13 +368,14 @@ class _Pupil:
     def __init__(self, study: Train) -> None:
         self.study = study
         facts = layout_for(rulebook(study.rules, study.players)).facts
-        self.fit = Fit(new_parameters(facts, study.seed))
+        start = study.start.weights() if study.start else None
+        self.fit = Fit(widened(start.net) if start else new_parameters(facts, study.seed))
         self.seen = np.zeros(facts, np.int64)
         """How often each fact has been true."""
         self.history: list[tuple[int, float]] = []
         """By round: positions learned from, and the mean squared error of the fit."""
         self.pool: list[tuple[NDArray[np.int16], NDArray[np.float32]]] = []
-        self.weights = b""
+        self.weights = as_bytes(start) if start else b""
 
     def learn(self, number: int, sums: Sequence[Sums]) -> None:
         """Fit the net to the positions of a round, and of those before."""
@@ -327,17 +383,18 @@ class _Pupil:
             return
         study = self.study
         begin = number * study._parts_per_round
-        lessons = sums[begin : begin + len(tables_of(study.players, number)) * study.players]
+        lessons = sums[begin : begin + len(study._tables(number)) * study.players]
         slots = np.concatenate([unpacked(part["slots"]) for part in lessons])
         targets = np.concatenate([part["targets"] for part in lessons])
         new = slots, (targets / CHANCE_ONE).astype(np.float32)
         self.seen += np.bincount(slots.reshape(-1), minlength=len(self.seen))
+        first = number == 0 and study.start is None
         self.pool = [*self.pool[1 - KEPT :], new] if number > 1 else [new]
-        rate = RATE * RATE_DECAY ** max(0, number - 1) if number else FIRST_RATE
+        rate = FIRST_RATE if first else RATE * RATE_DECAY ** max(0, number - 1)
         error = self.fit.run(
             np.concatenate([slots for slots, _ in self.pool]),
             np.concatenate([targets for _, targets in self.pool]),
-            epochs=EPOCHS if number else FIRST_EPOCHS,
+            epochs=FIRST_EPOCHS if first else EPOCHS,
             rate=rate,
             last_rate=rate / 10,
             seed=study.seed + number,

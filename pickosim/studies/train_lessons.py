@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from pickosim.bots.entrants import Entrant, check_bot_sources
+from pickosim.bots.entrants import Entrant, bot_parcels, check_bot_sources
+from pickosim.bots.loading import files_at
 from pickosim.bots.strategy import Strategy
 from pickosim.engine.tally import win_parts
 from pickosim.games.batch import play_games
@@ -64,12 +65,13 @@ class _Games:
 
     @property
     def parcels(self) -> dict[str, Parcel]:
-        """None: the net comes with the task, all other bots with pickosim."""
-        return {}
+        """The files of its bots; the net comes with the task."""
+        return bot_parcels(self.entrants)
 
     def check(self, places: Mapping[str, Path]) -> None:
         """Compare the bots: a worker may be on another machine, or have started before an edit."""
-        check_bot_sources(self.entrants)
+        with files_at(places):
+            check_bot_sources(self.entrants)
 
     def bots(self) -> list[str | Strategy]:
         """The bots by seat; the net is loaded once."""
@@ -96,7 +98,8 @@ class Lesson(_Games):
 
     def play(self, places: Mapping[str, Path], *, save_games: bool) -> tuple[Sums, bytes]:
         """Features and targets of the positions after turns of the learner; after all turns in the first round."""
-        return self._played(self.number), b""
+        with files_at(places):
+            return self._played(self.number), b""
 
     def _played(self, number: int) -> Sums:
         match = make_match(self.bots(), self.rules, self.seed)
@@ -138,7 +141,8 @@ class Test(_Games):
 
     def play(self, places: Mapping[str, Path], *, save_games: bool) -> tuple[Sums, bytes]:
         """The wins of the net, with the squares of blocks."""
-        return self._played(self.number), b""
+        with files_at(places):
+            return self._played(self.number), b""
 
     def _played(self, number: int) -> Sums:
         won = np.zeros(number, np.int64)

@@ -10,7 +10,16 @@ from pydantic.dataclasses import dataclass
 
 from pickosim.amounts import parse_count
 from pickosim.errors import PickosimError
-from pickosim.studies.options import CHECKED, Option, Rules, Seed, StudyOptions, check_rules
+from pickosim.studies.options import (
+    BOT_HINT,
+    CHECKED,
+    Option,
+    Rules,
+    Seed,
+    StudyOptions,
+    check_bots,
+    check_rules,
+)
 from pickosim.studies.schedule import player_counts
 
 WEIGHTS = ".npz"
@@ -37,6 +46,7 @@ class TrainOptions(StudyOptions):
     examples: ClassVar[tuple[str, ...]] = (
         "pickosim train --rules my_rules.toml --players 3 --out my_champion.npz",
         "pickosim train --rules extrawurm --players 4 --games 40k --rounds 8",
+        "pickosim train --against expected --out answer_to_expected.npz",
     )
 
     rules: Annotated[
@@ -74,6 +84,26 @@ class TrainOptions(StudyOptions):
         ),
     ] = "4k"
     seed: Seed = 0
+    against: Annotated[
+        str | None,
+        Option(
+            "Train a best response to this bot, which takes all other seats; it is also what tests are played against.",
+            "champion",
+            metavar="BOT",
+            default="`expected`, `winner` and itself in lessons, `expected` in tests",
+            check=check_bots,
+            hint=BOT_HINT,
+        ),
+    ] = field(default=None, kw_only=True)
+    start: Annotated[
+        str | Path | None,
+        Option(
+            "Weights to start from, instead of games of `expected`.",
+            "my_champion.npz",
+            metavar="FILE",
+            default="none: the first round is of games of `expected`",
+        ),
+    ] = field(default=None, kw_only=True)
     out: Annotated[
         str | Path | None,
         Option(
