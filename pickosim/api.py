@@ -71,7 +71,7 @@ def play(
         match = make_match(bots, load_rules(rules, set), seed)
         check_numbers(first, number)
         numbers = np.arange(first, first + number, dtype=np.int64)
-        told.begin(number)
+        told.begin(number, 0)
         tally = play_games(match, first, number, on_over=lambda over: told.played(over, str))
         return Played(match, numbers, tally)
 

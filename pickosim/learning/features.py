@@ -234,5 +234,10 @@ def encode(
 
 
 def comparable(rules: RuleSet) -> RuleSet:
-    """The rules without what makes no difference to a net: their name, title and the turn limit."""
-    return rules.model_copy(update={"name": "", "title": "", "turn_limit": 1})
+    """The rules without what a net need not be trained for anew: names, the turn limit, where specialists start.
+
+    Where a specialist is, if anywhere, is a feature: one that starts elsewhere, at a seat or not at all leads to
+    positions that also come up in the middle of ordinary games.
+    """
+    same = {"name": "", "title": "", "turn_limit": 1, "specialists": {}}
+    return rules.model_copy(update=same)

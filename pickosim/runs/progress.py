@@ -14,8 +14,8 @@ from typing import Any
 class Progress:
     """Functions that are called while a run is played."""
 
-    begin: Callable[[int], object] = lambda games: None
-    """A stage, or the whole run, begins: how many games it adds."""
+    begin: Callable[[int, int], object] = lambda games, later: None
+    """A stage begins: how many games it adds, and how many later stages will, as far as that is known."""
     found: Callable[[int], object] = lambda games: None
     """Games that had been played before."""
     played: Callable[[int, Callable[[], str]], object] = lambda games, status: None
@@ -34,17 +34,30 @@ LONG_RUN = 30.0
 FIRST_LOOK = 2.0
 """Seconds of play after which a run's speed is known well enough."""
 
+SECOND_STAGE = 2
+
 
 class Estimate:
     """How long the games to come will take, said once, when the first ones have been played.
 
-    The clock starts with the first answer: before it, kernels are compiled and workers started.
+    The clock starts with the first answer: before it, kernels are compiled and workers started. If later stages are
+    known to come, it starts with the second stage and the estimate comes in the third: what a study does between
+    stages, as a training its fit, counts too.
     """
 
     def __init__(self) -> None:
+        self.stages = 0
         self.began: float | None = None
-        self.played = self.left = 0
+        self.played = self.left = self.later = 0
         self.is_due = True
+
+    def begin(self, games: int, later: int) -> None:
+        """A stage begins."""
+        self.stages += 1
+        self.left += games
+        self.later = later
+        if later and self.stages == SECOND_STAGE:
+            self.began, self.played = None, 0
 
     def after(self, games: int, now: float) -> str:
         """What to say after so many more games; mostly nothing."""
@@ -54,13 +67,15 @@ class Estimate:
             return ""
         self.played += games
         seconds = now - self.began
-        if not self.is_due or seconds < FIRST_LOOK:
+        too_soon = seconds < FIRST_LOOK or (self.later and self.stages <= SECOND_STAGE)
+        if not self.is_due or too_soon:
             return ""
         self.is_due = False
-        left = self.left * seconds / self.played
+        games_left = self.left + self.later
+        left = games_left * seconds / self.played
         if left < LONG_RUN:
             return ""
-        return f"The next {self.left:,} games take about {duration(left)}."
+        return f"The next {games_left:,} games take about {duration(left)}."
 
 
 def duration(seconds: float) -> str:
@@ -77,10 +92,14 @@ def progress_on(bar: Any, say: Callable[[str], object]) -> Progress:
     """The callbacks that move a bar of tqdm; if a run is long, a sentence says how long."""
     estimate = Estimate()
 
-    def begin(games: int) -> None:
-        bar.total = (bar.total or 0) + games
+    begun = 0
+
+    def begin(games: int, later: int) -> None:
+        nonlocal begun
+        begun += games
+        bar.total = begun + later
         bar.refresh()
-        estimate.left += games
+        estimate.begin(games, later)
 
     def found(games: int) -> None:
         estimate.left -= games

@@ -76,8 +76,8 @@ class Study(Protocol):
         """Whether every game is kept as a row."""
 
     @property
-    def all_games(self) -> int | None:
-        """Games of all stages, if that is known before the first."""
+    def all_games(self) -> int:
+        """Games of all stages, as far as that is known before the first."""
 
     def stage(self, number: int, sums: Sequence[Sums]) -> Sequence[Task]:
         """The tasks of that stage; none if the study is complete."""
@@ -253,16 +253,15 @@ class _Player:
         """Play stage after stage; the sums by part."""
         if self.folder is not None and self.saves_games:
             self.folder.make_games()
-        number, known = 0, self.study.all_games
-        if known is not None:
-            self.progress.begin(known)
+        number, later = 0, self.study.all_games
         if self.workers.prepare is not None:
             self.workers.prepare()
         with ExitStack() as stack:
             pool: Pool | None = None
             while tasks := self.study.stage(number, self.sums):
-                if known is None:
-                    self.progress.begin(sum(task.games for task in tasks))
+                games = sum(task.games for task in tasks)
+                later = max(0, later - games)
+                self.progress.begin(games, later)
                 left: Sequence[Task] = [task for task in tasks if not self._was_kept(task)]
                 if pool is None:
                     left = self._play_here(left)

@@ -19,6 +19,7 @@ from pydantic.dataclasses import dataclass
 
 from pickosim.amounts import parse_count, parse_share
 from pickosim.bots.entrants import Entrant, make_entrants
+from pickosim.bots.loading import load_bot
 from pickosim.columns import Frame
 from pickosim.errors import PickosimError, RulesError
 from pickosim.games.match import make_match
@@ -40,6 +41,8 @@ from pickosim.studies.balance_guesses import with_guesses
 from pickosim.studies.balance_options import (
     DEFAULT_CAP,
     DEFAULT_GAMES,
+    LEVELS,
+    STRONGEST,
     BalanceOptions,
     factors,
     specialist_list,
@@ -125,7 +128,11 @@ NUMBER_OPTIONS: dict[str, tuple[str, tuple[object, ...]]] = {
 def plan(options: BalanceOptions) -> Balance:
     """The balance that these options ask for; whatever cannot be played is refused."""
     given, rules = read_rules(options.rules, options.set)
-    entrants = tuple(make_entrants(bot_list(options.bots)))
+    players = player_counts(options.players)
+    levels = options.bots
+    if levels is None:
+        levels = default_levels(rules, players, other_rules=options.sensitivity or options.suggest)
+    entrants = tuple(make_entrants(bot_list(levels)))
     if not entrants:
         raise PickosimError("A level of play is a bot; name one at least.")
     if len({entrant.spec for entrant in entrants}) < len(entrants):
@@ -137,7 +144,7 @@ def plan(options: BalanceOptions) -> Balance:
         rules=rules,
         given_rules=given,
         entrants=entrants,
-        players=tuple(player_counts(options.players)),
+        players=tuple(players),
         specialists=_chosen(rules, options.specialists),
         games=parse_count(games),
         seed=options.seed,
@@ -153,6 +160,24 @@ def plan(options: BalanceOptions) -> Balance:
     )
     study.check()
     return study.cut(options.workers, options.chunk)
+
+
+def default_levels(rules: RuleSet, players: Sequence[int], other_rules: bool) -> list[str]:
+    """The levels of play if none is named: heuristics, and the strongest bot that can play.
+
+    With `other_rules`, numbers of the rules are changed; bots that play certain rules only are not taken then.
+    """
+    *_, last = STRONGEST
+    able = (
+        name
+        for name in STRONGEST
+        if name == last
+        or (
+            not other_rules
+            and not any(load_bot(name).objection(rules, number) for number in players)
+        )
+    )
+    return [*LEVELS, next(able)]
 
 
 def _chosen(rules: RuleSet, wanted: str | Sequence[str] | None) -> tuple[str, ...]:

@@ -27,13 +27,14 @@ from pickosim.studies.options import (
 
 DEFAULT_GAMES, DEFAULT_CAP = "10k", "1M"
 
-STRONGEST = "winner"
-"""The strongest bot there is: the verdict on the specialists is that of its level."""
+STRONGEST = ("champion", "winner")
+"""The strongest bots there are, the best first: the verdict on the specialists is that of the one that can play."""
 
 MOST_FACTOR = 100
 """A guess that is further off is none."""
 
-LEVELS = ("eager", "cautious", STRONGEST)
+LEVELS = ("eager", "cautious")
+"""Levels of play that are weighed by default, besides the strongest."""
 
 
 def specialist_list(given: str | Sequence[str]) -> list[str]:
@@ -100,16 +101,16 @@ class BalanceOptions(StudyOptions):
         ),
     ] = "extrawurm"
     bots: Annotated[
-        Bots,
+        Bots | None,
         Option(
             "Levels of play: each of these bots takes all seats; `all` are the built-in ones.",
             ["eager", "cautious"],
             metavar="BOT,…",
-            default=",".join(LEVELS),
+            default=f"{','.join(LEVELS)} and {STRONGEST[0]}; {STRONGEST[1]} where that cannot play",
             check=check_bots,
             hint=BOT_HINT,
         ),
-    ] = LEVELS
+    ] = None
     players: PlayerCounts = 4
     games: Annotated[
         int | str | None,

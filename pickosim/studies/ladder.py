@@ -39,9 +39,9 @@ def ladder(rules: RuleSet, players: int) -> dict[str, float] | None:
 
 
 def strongest(bots: Sequence[str]) -> str:
-    """The strongest of some bots: by its kind's rating in the game of four with specialists, else the last named."""
-    ratings = ladder(load_rules("extrawurm"), 4) or {}
-    return max(reversed(bots), key=lambda bot: ratings.get(bot.partition(":")[0], -inf))
+    """The strongest of some bots: the kind that wins most in the game of four with specialists, else the last named."""
+    wins = _stored()["extrawurm 4"]["win_shares"]
+    return max(reversed(bots), key=lambda bot: wins.get(bot.partition(":")[0], -inf))
 
 
 @cache
@@ -56,13 +56,13 @@ def play_ladders() -> dict[str, Any]:
     for (name, players), games in PLAYED.items():
         results = tournament((), name, players, games, SEED)
         standings = results.standings.sort("rating", descending=True)
+        ratings, wins = (standings.select("bot", name).rows() for name in ("rating", "win_share"))
         found[f"{name} {players}"] = {
             "command": f"pickosim tournament --rules {name} --players {players} --games {games} --seed {SEED}",
             "rules_version": RULES_VERSION,
             "games": results.games,
-            "ratings": {
-                bot: round(rating, 1) for bot, rating in standings.select("bot", "rating").rows()
-            },
+            "ratings": {bot: round(rating, 1) for bot, rating in ratings},
+            "win_shares": {bot: round(share, 4) for bot, share in wins},
         }
     return found
 

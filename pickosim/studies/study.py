@@ -120,9 +120,9 @@ class StudyBase:
         return False
 
     @property
-    def all_games(self) -> int | None:
-        """Games of all stages, if that is known before the first; by default it is not."""
-        return None
+    def all_games(self) -> int:
+        """Games of all stages, as far as that is known before the first; by default it is not."""
+        return 0
 
     @property
     def leaves_files(self) -> bool:
