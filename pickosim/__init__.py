@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from pickosim.runs.results import Results
     from pickosim.solver.valuation import Valuation
     from pickosim.studies.balance import balance
+    from pickosim.studies.calibrate import calibrate
     from pickosim.studies.compare import compare
     from pickosim.studies.experiments import experiment
     from pickosim.studies.rank import rank
@@ -94,6 +95,7 @@ _HOMES = {
     "position": "api",
     "positions": "api",
     "presets": "rule_files",
+    "calibrate": "studies.calibrate",
     "rank": "studies.rank",
     "record": "games.recording",
     "report": "run_api",
@@ -129,6 +131,7 @@ __all__ = [
     "Valuation",
     "balance",
     "benchmark",
+    "calibrate",
     "check",
     "compare",
     "diff_rules",

@@ -94,7 +94,7 @@ def run_bench(seconds: float = 2.0) -> list[Row]:
             *_tournament_rows(seconds),
             *(
                 _valuation_row(bot, rules, players, seconds)
-                for bot in ("expected", "winner")
+                for bot in ("expected", "winner", "champion")
                 for rules in ("classic", "extrawurm")
                 for players in (2, 4)
             ),

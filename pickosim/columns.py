@@ -44,6 +44,7 @@ class Format:
 
 COUNT = Format(",")
 NUMBER = Format(",.2f")
+SIGNED_COUNT = Format("+,d")
 SIGNED = Format("+z,.2f")
 RANK = Format(".3f")
 PLACE_POINTS = Format(",.3f")
@@ -149,6 +150,14 @@ _ALL = (
     _count("positions", "positions", "Positions that the round added to learn from.", pl.Int64),
     _number("fit_error", RANK, "error of the fit", "Root of the mean squared difference between target and net."),
     _count("test_games", "test games", "Games against `expected` that test the net.", pl.Int64),
+    _text("chances", "chances", "Which win chances, as they were predicted."),
+    _number("predicted", PERCENT, "predicted", "The mean win chance that was predicted."),
+    _number("actual", PERCENT, "actual", "The share of wins that came of it."),
+    _count("tiles_left", "tiles left", "Tiles on the grill."),
+    _number("bias", POINTS, "mean error", "The mean Bellman error: positive if the next turn is expected to bring more."),
+    _number("error_size", WIDTH, "mean size of the error", "The mean of the Bellman error without its sign."),
+    _text("worms_left", "worms left", "Worms on the grill."),
+    Column("lead", pl.Int32, SIGNED_COUNT, "lead", "Lead in worms over the best rival; larger ones count as 10."),
     _count("turns", "turns", "Turns of a game."),
     _count("rolls", "rolls", "Rolls of a game."),
     _count("fails_no_new_face", "fails: no new face", "Turns that failed because a roll showed no new face."),

@@ -40,7 +40,7 @@ class Champion(Valuation):
             read_weights(self.weights)
 
     def value(self, after: After) -> FloatArray:
-        weights = self._weights(after.rules, after.players)
+        weights = self.weights_for(after.rules, after.players)
         if weights is None:
             instead = load_bot(self.fallback)
             assert isinstance(instead, Valuation)
@@ -48,7 +48,7 @@ class Champion(Valuation):
         return chances_after(after, weights.net)
 
     def objection(self, rules: RuleSet, players: int) -> str:
-        if self._weights(rules, players) is not None or self.fallback == "winner":
+        if self.weights_for(rules, players) is not None or self.fallback == "winner":
             return ""
         if self.weights is not None:
             return f"{read_weights(self.weights).objection(rules, players)} ({self.weights})."
@@ -59,7 +59,7 @@ class Champion(Valuation):
             "champion:weights=my_champion.npz. Or let it play like winner: champion:fallback=winner."
         )
 
-    def _weights(self, rules: RuleSet, players: int) -> Weights | None:
+    def weights_for(self, rules: RuleSet, players: int) -> Weights | None:
         """The weights for a game, or None."""
         files = (
             (self.weights,)

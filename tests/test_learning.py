@@ -17,7 +17,6 @@ from pickosim.engine.results import POSITION
 from pickosim.engine.rulebook import rulebook
 from pickosim.errors import BotError, PickosimError
 from pickosim.games.batch import play_games
-from pickosim.games.calibration import calibrate
 from pickosim.games.match import make_match
 from pickosim.games.recording import record_games
 from pickosim.games.trace import trace_games, traced_game
@@ -25,10 +24,13 @@ from pickosim.learning import net as nets
 from pickosim.learning.features import features_of, layout_for
 from pickosim.learning.fit import new_parameters
 from pickosim.learning.learned import Learned
-from pickosim.learning.net import Net, chances_of, curve, rounded, win_chances
+from pickosim.learning.net import Net, chances_of, curve, rounded, widened, win_chances
 from pickosim.learning.targets import errors_of, targets_of
 from pickosim.learning.weights import Weights, as_bytes, read_weights
 from pickosim.rule_files import PRESETS, load_rules
+from pickosim.runs.sums import add
+from pickosim.studies.calibrate import calibrate, clustered, position_sums
+from pickosim.studies.train import tables_of
 
 SHIPPED = sorted((Path(__file__).parents[1] / "strategies/weights").glob("*.npz"))
 
@@ -338,17 +340,105 @@ def test_all_shipped_weights_are_small_together():
     assert sum(path.stat().st_size for path in SHIPPED) < 1_600_000
 
 
-def test_the_calibration_counts_every_position_once(tiny):
+def test_the_calibration_counts_every_position_once(tiny, tmp_path):
     path, _ = tiny
-    found = calibrate(read_weights(path), games=60, seed=4)
+    spec = f"champion:weights={path}"
+    found = calibrate(spec, games=60, seed=4, out=tmp_path / "run")
     played = record_games(make_match([Learned(read_weights(path).net)] * 2, "classic", 4), 0, 60)
-    going_on = int((~played.positions["over"]).sum())
-    assert found.deciles["positions"].sum() == found.by_lead["positions"].sum() == going_on
-    assert (
-        found.errors["positions"].sum() == going_on
-    )  # before every one of them somebody has expected something
-    mean = (found.deciles["actual"] * found.deciles["positions"]).sum() / going_on
-    assert mean == pytest.approx(played.outcome[~played.positions["over"]].mean())
+    going = ~played.positions["over"]
+    number = int(going.sum())
+    deciles, by_lead = found.deciles, found.by_lead
+    assert deciles["positions"].sum() == by_lead["positions"].sum() == number
+    # Before every one of these positions somebody has expected something of the next turn.
+    assert found.errors["positions"].sum() == number
+    mean = (deciles["actual"] * deciles["positions"]).sum() / number
+    assert mean == pytest.approx(played.outcome[going].mean())
+    assert (deciles["actual_low"] <= deciles["actual"]).all()
+    # Not rounded by more than the parts in which chances are counted.
+    off = deciles["actual"] - deciles["predicted"] - deciles["difference"]
+    assert off.abs().max() < 1e-9
     # With two players, the leader is said to be more likely to win.
-    ahead = found.by_lead.filter(pl.col("lead") > 3)["predicted"].mean()
-    assert ahead > found.by_lead.filter(pl.col("lead") < -3)["predicted"].mean() + 0.2
+    ahead = by_lead.filter(pl.col("lead") > 3)["predicted"].mean()
+    assert ahead > by_lead.filter(pl.col("lead") < -3)["predicted"].mean() + 0.2
+    # The same sums from several chunks, in any order.
+    parts = [
+        position_sums(record_games(played_match(path), k, 30), read_weights(path)) for k in (30, 0)
+    ]
+    together = add(parts[0], parts[1])
+    whole = position_sums(played, read_weights(path))
+    assert all((together[name] == whole[name]).all() for name in whole)
+
+
+def played_match(path):
+    return make_match([Learned(read_weights(path).net)] * 2, "classic", 4)
+
+
+def test_errors_over_games_are_those_of_a_ratio_of_sums():
+    rng = np.random.default_rng(0)
+    game, group, values = (
+        rng.integers(0, 40, 500),
+        rng.integers(0, 3, 500),
+        rng.integers(-9, 9, 500),
+    )
+    found = clustered(game, group, 3, values)
+    for k in range(3):
+        number = np.array([((game == g) & (group == k)).sum() for g in range(40)])
+        total = np.array([values[(game == g) & (group == k)].sum() for g in range(40)])
+        wanted = [number, total, number**2, total**2, number * total]
+        assert found[k].tolist() == [int(one.sum()) for one in wanted]
+
+
+def test_a_bot_without_a_net_cannot_be_calibrated():
+    with pytest.raises(PickosimError, match="does not say its chance to win by a net"):
+        calibrate("expected", games=10)
+
+
+# ----------------------------------------------------------------------------- best responses, other starts
+
+
+def test_a_net_can_be_trained_on_from_its_whole_numbers():
+    net = random_net("classic", 2, 5)
+    again = rounded(widened(net))
+    assert all((one == other).all() for one, other in zip(net, again, strict=True))
+
+
+def test_a_best_response_sits_alone_among_its_bot():
+    assert tables_of(3, 0, "eager") == [(("eager",) * 3, 100)]
+    assert tables_of(3, 0, "eager", started=True) == tables_of(3, 5, "eager")
+    assert tables_of(3, 5, "eager") == [(("learner", "eager", "eager"), 100)]
+
+
+def test_a_best_response_starts_from_weights_and_is_tested_against_its_bot(tiny, tmp_path):
+    path, _ = tiny
+    found = pickosim.train(
+        games=200,
+        rounds=1,
+        test_games=400,
+        against="random",
+        start=path,
+        out=tmp_path / "answer.npz",
+    )
+    assert "best response to `random`" in found.headline
+    assert found.rounds["win_share"][0] > 0.9
+    answer = read_weights(tmp_path / "answer.npz")
+    assert f"--against random --start {path}" in answer.training["command"]
+    # One small round from there: the net is near the one it started from, but not the same.
+    then, now = read_weights(path).net.facts.astype(int), answer.net.facts.astype(int)
+    assert 0 < np.abs(then - now).mean() < 60
+
+
+def test_weights_for_something_else_are_no_start(tiny, tmp_path):
+    path, _ = tiny
+    with pytest.raises(PickosimError, match="its weights are for 2 players, not 3"):
+        pickosim.train(players=3, games=40, start=path, out=tmp_path / "other.npz")
+    with pytest.raises(PickosimError, match="champion: it has no weights for the rules french"):
+        pickosim.train(rules="french", games=40, against="champion", out=tmp_path / "other.npz")
+
+
+def test_the_champion_plays_wherever_specialists_start():
+    champion = load_bot("champion")
+    elsewhere = load_rules("extrawurm", ["specialists.apple=33"])
+    assert not champion.objection(elsewhere, 4)
+    assert "no weights" in champion.objection(load_rules("extrawurm", ["apple_worms=4"]), 4)
+    tally = play_games(make_match(["champion"] * 4, elsewhere, 1), 0, 20)
+    assert tally.finished.all()

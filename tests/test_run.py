@@ -25,6 +25,7 @@ from pickosim.amounts import LANE
 from pickosim.engine.tally import PARTS
 from pickosim.run_api import game_of_run
 from pickosim.runs import run as run_module
+from pickosim.runs.progress import Estimate
 from pickosim.runs.workers import Workers
 from pickosim.studies.arms import Chunk
 from pickosim.studies.kinds import OPTIONS
@@ -626,3 +627,28 @@ def test_saved_games_say_who_sat_where(tmp_path):
             match = game_of_run(tmp_path / "run", game, rotation)
             assert match.specs == bots
     assert result.games == 40
+
+
+def test_the_estimate_counts_from_the_first_answer_on():
+    estimate = Estimate()
+    estimate.begin(1000, 0)
+    assert estimate.after(100, 500.0) == ""  # 500 seconds of compiling do not count
+    assert estimate.after(50, 501.0) == ""  # too soon
+    assert estimate.after(50, 510.0) == "The next 800 games take about 80 seconds."
+    assert estimate.after(50, 520.0) == ""  # said once
+
+
+def test_the_estimate_of_a_short_rest_is_not_said():
+    estimate = Estimate()
+    estimate.begin(300, 0)
+    assert [estimate.after(100, now) for now in (0.0, 10.0, 20.0)] == ["", "", ""]
+
+
+def test_the_estimate_of_stages_includes_what_is_done_between_them():
+    estimate = Estimate()
+    estimate.begin(100, 900)
+    assert estimate.after(50, 0.0) == estimate.after(50, 50.0) == ""
+    estimate.begin(100, 800)
+    assert estimate.after(50, 60.0) == estimate.after(50, 65.0) == ""
+    estimate.begin(100, 700)  # after 45 seconds of something else
+    assert estimate.after(50, 110.0) == "The next 750 games take about 6 minutes."

@@ -20,6 +20,7 @@ from pickosim.columns import (
     Row,
     rating_text,
 )
+from pickosim.reports.layout import Grid, grid
 from pickosim.studies.measures import MEASURES, measure_format
 from pickosim.studies.sentences import plus_minus
 
@@ -142,3 +143,12 @@ def with_error(row: Row, name: str, scale: float = 1.0, sign: str = "") -> str:
     if low < high and value in (low, high):
         return f"{low:.1f} to {high:.1f}"  # a share of 0 or 1: its interval has one side only
     return plus_minus(value, (high - low) / 2, sign=sign)
+
+
+def frame_grid(title: str, frame: pl.DataFrame, table: Frame) -> Grid:
+    """A result table for a terminal, with all its columns."""
+    columns = list(shown_columns(frame, table))
+    headings = [(one.heading, "left" if one.is_text else "right") for one in columns]
+    return grid(
+        title, headings, zip(*([text for text, _ in one.cells] for one in columns), strict=True)
+    )

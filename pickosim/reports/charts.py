@@ -48,6 +48,9 @@ MOST_ROWS = 24
 MOST_BARS = 60
 """Bars of a histogram of game lengths."""
 
+FEW_POSITIONS = 50
+"""Positions that a cell of a heat map needs to be shown."""
+
 PANEL = 230
 """Width of a small chart at the least."""
 
@@ -416,17 +419,24 @@ def cross_table(standings: pl.DataFrame, pairs: pl.DataFrame) -> Drawing:
     cells = [
         {
             "label": broken(f"{number[row['bot']]} {row['bot']}"),
-            "rival": number[row["rival"]],
-            "ahead": 100 * row["ahead"],
+            "column": number[row["rival"]],
+            "share": 100 * row["ahead"],
             "said": f"{row['bot']} ahead of {row['rival']}: {value_text(row, 'ahead', percent)}",
         }
         for row in sorted(records(pairs), key=lambda row: number.get(row["bot"], 0))
         if row["bot"] in number and row["rival"] in number
     ]
+    return heat_map(cells, "finishes ahead, % of games", 50)
+
+
+def heat_map(cells: Sequence[Point], title: str, middle: float, across: str = "") -> Drawing:
+    """Shares in percent by row (`label`) and `column`, coloured by the side of the `middle` they are on."""
+    columns = _order(cells, "column")
     base = alt.Chart(_data(cells)).encode(
         x=alt.X(
-            "rival:O",
-            title=None,
+            "column:O",
+            title=across or None,
+            sort=columns,
             axis=alt.Axis(orient="top", labelAngle=0, grid=False),
         ),
         y=_rows(cells),
@@ -434,17 +444,19 @@ def cross_table(standings: pl.DataFrame, pairs: pl.DataFrame) -> Drawing:
     )
     cell = base.mark_rect().encode(
         color=alt.Color(
-            "ahead:Q",
-            scale=alt.Scale(domain=[0, 100], domainMid=50, range="diverging", interpolate="rgb"),
-            legend=alt.Legend(title="finishes ahead, % of games", gradientLength=180),
+            "share:Q",
+            scale=alt.Scale(
+                domain=[0, 100], domainMid=middle, range="diverging", interpolate="rgb"
+            ),
+            legend=alt.Legend(title=title, gradientLength=180),
         )
     )
-    room = f"width / {len(order)}"
+    room = f"width / {len(columns)}"
     text = base.mark_text(
-        text=alt.ExprRef(f"{room} < 22 ? '' : format(datum.ahead, {room} < 34 ? '.0f' : '.1f')"),
+        text=alt.ExprRef(f"{room} < 22 ? '' : format(datum.share, {room} < 34 ? '.0f' : '.1f')"),
         fontSize=alt.ExprRef(f"{room} < 30 ? 10 : 12"),
     )
-    height = _row_height(cells) * len(order)
+    height = _row_height(cells) * len(_order(cells, "label"))
     return alt.layer(cell, text).properties(width=WIDE, height=height)
 
 
@@ -774,6 +786,39 @@ def suggestion_gains(gains: pl.DataFrame, worth: pl.DataFrame) -> Drawing:
         point["said"] = f"{row['setting']}: {point['said']}"
         points.append(point | {"panel": _level(row), "group": group, "at": 0})
     return dots(sorted(points, key=lambda point: point["group"]), "points of win share")
+
+
+# -------------------------------------------------------------------------------------- a calibration
+
+
+def deciles(deciles: pl.DataFrame) -> Drawing:
+    """How far actual win shares are from the predicted ones, by tenth of the chances."""
+    return dots(
+        [
+            _point(row, "difference", points_of, row["chances"], 100) | {"at": 0}
+            for row in records(deciles)
+        ],
+        "actual minus predicted, in points",
+    )
+
+
+def by_lead(by_lead: pl.DataFrame, players: int) -> Drawing:
+    """The win chance by lead and by worms left on the grill, as a heat map; the largest lead on top."""
+    cells = [
+        {
+            "label": f"{row['lead']:+d}",
+            "column": row["worms_left"],
+            "share": 100 * row["predicted"],
+            "said": f"lead {row['lead']:+d}, {row['worms_left']} worms left: predicted "
+            f"{percent(row['predicted'])}, actual {value_text(row, 'actual', percent)}",
+        }
+        for row in sorted(records(by_lead), key=lambda row: -row["lead"])
+        if row["positions"] >= FEW_POSITIONS
+    ]
+    order = list(dict.fromkeys(by_lead["worms_left"].to_list()))
+    cells.sort(key=lambda cell: order.index(cell["column"]))
+    cells.sort(key=lambda cell: -int(cell["label"]))
+    return heat_map(cells, "chance to win, %", 100 / players, "worms left on the grill")
 
 
 def _level(row: Point) -> str:

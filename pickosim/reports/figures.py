@@ -16,7 +16,7 @@ from pickosim.reports.cells import measure_label
 from pickosim.rule_files import as_arguments
 from pickosim.rules import RuleSet
 from pickosim.runs.results import Results
-from pickosim.studies import balance_results, compare_results, tournament_results
+from pickosim.studies import balance_results, calibrate, compare_results, tournament_results
 from pickosim.studies.kinds import study_kind
 from pickosim.studies.sentences import BEYOND_CHANCE, listed
 
@@ -461,4 +461,38 @@ def _suggestion(
     )
 
 
-_FIGURES = {"tournament": _tournament, "compare": _compare, "balance": _balance}
+# ------------------------------------------------------------------------------------ a calibration
+
+
+def _calibrate(results: Results) -> Iterator[Figure]:
+    frames, players = calibrate.FRAMES, results.manifest["plan"]["players"]
+    by_lead, deciles = table(results, "by_lead"), table(results, "deciles")
+    yield Figure(
+        "by-lead",
+        "What a position is worth",
+        "The chance to win of the player who has just moved, by its lead in worms over the best rival and by the worms "
+        f"left on the grill. Cells with fewer than {charts.FEW_POSITIONS} positions are empty.",
+        by_lead,
+        frames["by_lead"],
+        lambda: charts.by_lead(by_lead, players),
+    )
+    yield Figure(
+        "deciles",
+        "Predicted and actual win shares",
+        frames["deciles"].rows,
+        deciles,
+        frames["deciles"],
+        lambda: charts.deciles(deciles),
+        is_open=True,
+    )
+    yield Figure(
+        "errors", "Errors by tiles left", frames["errors"].rows, results.errors, frames["errors"]
+    )
+
+
+_FIGURES = {
+    "tournament": _tournament,
+    "compare": _compare,
+    "balance": _balance,
+    "calibrate": _calibrate,
+}

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from pickosim.reports.cells import shown_columns
-from pickosim.reports.layout import grid
+from pickosim.reports.cells import frame_grid
 from pickosim.runs.folder import records, written
 from pickosim.studies.kinds import study_kind
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
     from pickosim.runs.results import Results
 
-_OWN_TEXTS = ("tournament", "compare", "balance")
+_OWN_TEXTS = ("tournament", "compare", "balance", "calibrate")
 """Kinds of studies with a module for their text; all others are shown table by table."""
 
 
@@ -39,11 +38,9 @@ def _any_study(results: Results) -> Iterator[RenderableType]:
     """All tables of a study, with what it says of itself."""
     yield Text(results.headline, style="bold")
     for name, table in study_kind(results.manifest["kind"]).frame_types.items():
-        columns = list(shown_columns(results.frames[name], table)) if name in results.frames else []
-        headings = [(one.heading, "left" if one.is_text else "right") for one in columns]
-        rows = zip(*([text for text, _ in one.cells] for one in columns), strict=True)
-        yield Text()
-        yield grid(name, headings, rows)
+        if name in results.frames:
+            yield Text()
+            yield frame_grid(name, results.frames[name], table)
     for remark in results.remarks:
         yield Text()
         yield Text(remark)

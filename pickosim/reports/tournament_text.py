@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 from rich.text import Text
 
-from pickosim.reports.cells import shown_columns
+from pickosim.reports.cells import frame_grid
 from pickosim.reports.layout import grid
 from pickosim.studies.tournament_results import ALL_BOTS, FRAMES, deciding_column
 
@@ -25,7 +25,7 @@ def tournament_text(results: Results) -> Iterator[RenderableType]:
     """The answer, the tables of a tournament, and its remarks."""
     yield Text(results.headline, style="bold")
     yield Text()
-    yield _grid(results.manifest["title"], _compact(results.standings), "standings")
+    yield frame_grid(results.manifest["title"], _compact(results.standings), FRAMES["standings"])
     yield Text()
     if "places" in results.frames and len(results.manifest["plan"]["matchups"][0]) > 2:
         yield _places(results.standings["bot"].to_list(), results.places)
@@ -34,10 +34,10 @@ def tournament_text(results: Results) -> Iterator[RenderableType]:
         yield _cross_table(results.standings["bot"].to_list(), results.pairs)
         yield Text()
     seats = results.seats.filter(pl.col("bot") == ALL_BOTS)
-    yield _grid(
+    yield frame_grid(
         "By seat, all bots together; seat 0 begins",
         seats.drop("bot", "mean_score_low", "mean_score_high"),
-        "seats",
+        FRAMES["seats"],
     )
     for remark in results.remarks:
         yield Text()
@@ -70,14 +70,6 @@ def _accuracy(frame: pl.DataFrame, share: str, per: str) -> str:
     few, most = min(frame["games"].to_list()), max(frame["games"].to_list())
     games = f"{few:,}" if few == most else f"{few:,} to {most:,}"
     return f"95 %: ± {50 * width:.2f} at most; {games} games per {per}"
-
-
-def _grid(title: str, frame: pl.DataFrame, name: str) -> RenderableType:
-    """Columns of a result table, one row per line."""
-    columns = list(shown_columns(frame, FRAMES[name]))
-    headings = [(one.heading, "left" if one.is_text else "right") for one in columns]
-    rows = zip(*([text for text, _ in one.cells] for one in columns), strict=True)
-    return grid(title, headings, rows)
 
 
 def _cross_table(order: Sequence[str], pairs: pl.DataFrame) -> RenderableType:

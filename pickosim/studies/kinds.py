@@ -12,6 +12,7 @@ from typing import Any
 from pickosim.bots.guard import set_answer_seconds
 from pickosim.errors import PickosimError
 from pickosim.studies.balance_options import BalanceOptions
+from pickosim.studies.calibrate_options import CalibrateOptions
 from pickosim.studies.compare_options import CompareOptions
 from pickosim.studies.options import StudyOptions
 from pickosim.studies.rank_options import RankOptions
@@ -24,6 +25,7 @@ _KINDS: tuple[type[StudyOptions], ...] = (
     CompareOptions,
     BalanceOptions,
     TrainOptions,
+    CalibrateOptions,
 )
 
 OPTIONS = {options.kind: options for options in _KINDS}

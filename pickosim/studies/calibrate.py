@@ -1,0 +1,354 @@
+"""The calibration: the win chances that the champion says, compared with games and with its own next turns.
+
+The champion takes all seats. Every position after a turn is counted with the chance to win that the net gives the player
+who has just moved, with who won in the end, and with what the solver expected of the next turn. Positions of a game are
+not independent, so errors are computed over games.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass as plain_dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic.dataclasses import dataclass
+
+from pickosim.amounts import parse_count
+from pickosim.bots.entrants import Entrant, bot_parcels, check_bot_sources, make_entrants
+from pickosim.bots.loading import files_at, load_bot
+from pickosim.columns import POINTS, Frame, Row, frames_by_name, percent
+from pickosim.engine.tally import PARTS
+from pickosim.errors import PickosimError
+from pickosim.games.match import make_match
+from pickosim.games.recording import Recording, record_games
+from pickosim.learning.learned import Learned
+from pickosim.learning.net import win_chances
+from pickosim.learning.targets import errors_of
+from pickosim.learning.weights import Weights
+from pickosim.parcels import Parcel
+from pickosim.rules import RuleSet
+from pickosim.runs.sums import Sums
+from pickosim.stats.moments import RatioMoments, mean_rate, ratio_moments, ratio_rate
+from pickosim.studies.calibrate_options import CalibrateOptions
+from pickosim.studies.measures import rate_columns
+from pickosim.studies.schedule import chunks
+from pickosim.studies.sentences import plus_minus, quoted
+from pickosim.studies.study import Frames, StudyBase, about_unfinished, study_function
+from pickosim.studies.variants import GivenRules, StoredRules, read_rules
+
+DECILES = 10
+
+MOST_TILES = 32
+"""Tiles that may lie on the grill."""
+
+MOST_LEAD = 10
+"""Larger leads count as this."""
+
+BAND, BANDS = 5, 9
+"""Worms left on the grill are put into so many bands, each so wide; the last is open."""
+
+UNIT = 24 * PARTS
+"""Chances and wins are counted in such parts, so that sums are whole numbers."""
+
+CHUNK = 10_000
+"""Games at a time: all their positions are in memory."""
+
+FRAMES = frames_by_name(
+    Frame(
+        "deciles",
+        "One row per tenth of the win chances: the mean chance that was predicted after a turn for the player who had "
+        "just moved, and how often that player won.",
+        "chances games positions predicted actual± difference±",
+        {
+            "games": "Games that were played; their positions are in all rows.",
+            "positions": "Positions after turns, of games that go on.",
+            "difference": "Actual minus predicted.",
+        },
+        {"difference": POINTS},
+    ),
+    Frame(
+        "errors",
+        "One row per number of tiles on the grill: the Bellman error, i.e. how far the chance of a position is from "
+        "what the player's next turn is expected to bring (with two players: from one minus what the rival's is).",
+        "tiles_left games positions bias± error_size±",
+        {
+            "games": "Games that were played; their positions are in all rows.",
+            "positions": "Positions after turns, of games that go on.",
+        },
+    ),
+    Frame(
+        "by_lead",
+        "One row per lead over the best rival and worms left on the grill: the value of a position to the player who "
+        "has just moved.",
+        "worms_left lead games positions predicted actual±",
+        {
+            "games": "Games that were played; their positions are in all rows.",
+            "positions": "Positions after turns, of games that go on.",
+        },
+    ),
+)
+
+
+def plan(options: CalibrateOptions) -> Calibrate:
+    """The calibration that these options ask for; whatever cannot be played is refused."""
+    given, rules = read_rules(options.rules, options.set)
+    (entrant,) = make_entrants([options.bot])
+    make_match([entrant.spec] * options.players, rules, options.seed)
+    weights_of(entrant, rules, options.players)
+    return Calibrate(
+        rules=rules,
+        given_rules=given,
+        entrants=(entrant,),
+        players=options.players,
+        games=parse_count(options.games),
+        seed=options.seed,
+    )
+
+
+calibrate = study_function(CalibrateOptions, plan)
+
+
+def weights_of(entrant: Entrant, rules: RuleSet, players: int) -> Weights:
+    """The weights that a champion plays with."""
+    ask = getattr(load_bot(entrant.spec), "weights_for", None)
+    weights = ask(rules, players) if ask is not None else None
+    if not isinstance(weights, Weights):
+        raise PickosimError(
+            f"{entrant.spec} does not say its chance to win by a net; calibrate champion, or a champion with weights of "
+            "your own: champion:weights=FILE."
+        )
+    return weights
+
+
+@plain_dataclass(frozen=True)
+class Recorded:
+    """Some games of the champion against itself."""
+
+    entrant: Entrant
+    rules: RuleSet
+    players: int
+    seed: int
+    first: int
+    games: int
+    part: int = 0
+
+    @property
+    def name(self) -> str:
+        """Its games."""
+        return f"{self.first:012d}-{self.first + self.games:012d}"
+
+    @property
+    def parcels(self) -> dict[str, Parcel]:
+        """The files of its bot."""
+        return bot_parcels((self.entrant,))
+
+    def check(self, places: Mapping[str, Path]) -> None:
+        """Compare the bot: a worker may be on another machine, or have started before an edit."""
+        with files_at(places):
+            check_bot_sources([self.entrant])
+
+    def warm_up(self) -> None:
+        """Play a few games, for the kernels that they need."""
+        self._played(4)
+
+    def play(self, places: Mapping[str, Path], *, save_games: bool) -> tuple[Sums, bytes]:
+        """The sums over positions."""
+        with files_at(places):
+            return self._played(self.games), b""
+
+    def _played(self, games: int) -> Sums:
+        weights = weights_of(self.entrant, self.rules, self.players)
+        match = make_match([Learned(weights.net)] * self.players, self.rules, self.seed)
+        return position_sums(record_games(match, self.first, games), weights)
+
+
+def position_sums(played: Recording, weights: Weights) -> Sums:
+    """The sums over the positions of recorded games, by chance, by tiles left, and by lead and worms left."""
+    positions, players = played.positions, played.wins.shape[1]
+    chance = np.empty(len(positions))
+    lead, worms_left = np.empty((2, len(positions)), np.int64)
+    for seat in range(players):
+        rows, view = played.view(seat)
+        chance[rows] = win_chances(played.books, positions[rows], seat, weights.net)
+        lead[rows] = view.scores[:, 0].astype(np.int64) - view.scores[:, 1:].max(axis=1)
+        worms_left[rows] = (view.grill * view.tile_worms).sum(axis=1)
+    going = ~positions["over"]
+    game = played.game[going]
+    predicted = np.rint(chance[going] * UNIT).astype(np.int64)
+    won = np.rint(played.outcome[going] * UNIT).astype(np.int64)
+    decile = np.minimum((chance[going] * DECILES).astype(np.int64), DECILES - 1)
+    standing = np.clip(lead[going], -MOST_LEAD, MOST_LEAD) + MOST_LEAD
+    band = np.minimum(worms_left[going] // BAND, BANDS - 1)
+    error = errors_of(chance, played.expected, played.first, players)[going]
+    known = ~np.isnan(error)
+    tiles = np.bitwise_count(positions["grill"][going]).astype(np.int64)[known]
+    errors = np.rint(error[known] * UNIT).astype(np.int64)
+    leads = 2 * MOST_LEAD + 1
+    of_tiles = game[known], tiles, MOST_TILES + 1
+    return {
+        "games": np.array(len(played.wins), np.int64),
+        "unfinished": np.array((~played.tally.finished).sum(), np.int64),
+        "decile_predicted": clustered(game, decile, DECILES, predicted),
+        "decile_won": clustered(game, decile, DECILES, won),
+        "decile_off": clustered(game, decile, DECILES, won - predicted),
+        "lead_predicted": clustered(game, band * leads + standing, BANDS * leads, predicted),
+        "lead_won": clustered(game, band * leads + standing, BANDS * leads, won),
+        "error": clustered(*of_tiles, errors),
+        "error_size": clustered(*of_tiles, np.abs(errors)),
+    }
+
+
+def clustered(
+    game: NDArray[np.int64], group: NDArray[np.int64], groups: int, values: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """(groups, 5): by group the number and sum of values, and over games the sums of their squares and products."""
+    keys, which = np.unique(game * groups + group, return_inverse=True)
+    number = np.bincount(which, minlength=len(keys)).astype(np.int64)
+    total = np.zeros(len(keys), np.int64)
+    np.add.at(total, which, values)
+    found = np.zeros((groups, 5), np.int64)
+    columns = (number, total, number * number, total * total, number * total)
+    np.add.at(found, keys % groups, np.column_stack(columns))
+    return found
+
+
+def _ratio(sums: Sums, name: str, group: int) -> RatioMoments:
+    number, total, number2, total2, product = map(float, sums[name][group])
+    games = float(sums["games"])
+    return RatioMoments(games, total / UNIT, number, total2 / UNIT**2, number2, product / UNIT)
+
+
+def _mean(sums: Sums, name: str, group: int) -> float:
+    number, total = sums[name][group, :2]
+    return float(total / number / UNIT)
+
+
+@dataclass(frozen=True)
+class Calibrate(StudyBase):
+    """Whose chances are compared, in which games."""
+
+    kind: ClassVar[str] = "calibrate"
+    sources: ClassVar[tuple[str, ...]] = ("studies.calibrate",)
+    frame_types: ClassVar = FRAMES
+    main_frame: ClassVar[str] = "deciles"
+
+    rules: StoredRules
+    given_rules: GivenRules
+    entrants: tuple[Entrant, ...]
+    """The champion alone."""
+    players: int
+    games: int
+    seed: int
+
+    @property
+    def parts(self) -> int:
+        """All games are added up together."""
+        return 1
+
+    @property
+    def title(self) -> str:
+        """What is played, in a line."""
+        return (
+            f"Calibration of {self.entrants[0].name}, {self.players} players, rules {self.rules.name}, "
+            f"seed {self.seed}"
+        )
+
+    def stage(self, number: int, sums: Sequence[Sums]) -> list[Recorded]:
+        """All games at once."""
+        return [
+            Recorded(self.entrants[0], self.rules, self.players, self.seed, some.start, len(some))
+            for some in chunks(0, 0 if number else self.games, CHUNK)
+        ]
+
+    def frames(self, sums: Sequence[Sums]) -> Frames:
+        """The tables."""
+        rows = {
+            "deciles": _decile_rows(sums[0]),
+            "errors": _error_rows(sums[0]),
+            "by_lead": _lead_rows(sums[0]),
+        }
+        return {name: FRAMES[name].build(found) for name, found in rows.items()}
+
+    def status(self, sums: Sequence[Sums]) -> str:
+        """How far the chances are off, so far."""
+        worst = max(_decile_rows(sums[0]), key=_off)
+        return f"off by {100 * _off(worst):.2f} points at most"
+
+    def summary(self, sums: Sequence[Sums], frames: Frames) -> dict[str, Any]:
+        """In which tenth the chances are furthest off."""
+        unfinished = int(sums[0]["unfinished"])
+        worst = max(frames["deciles"].to_dicts(), key=_off)
+        half = (worst["difference_high"] - worst["difference_low"]) / 2
+        number = plus_minus(100 * worst["difference"], 100 * half, sign="+")
+        return {
+            "games": int(sums[0]["games"]),
+            "unfinished": unfinished,
+            "headline": f"The win chances that {quoted(self.entrants[0].name)} says are furthest off from "
+            f"{worst['chances']}: it predicts {percent(worst['predicted'])} on average, and wins "
+            f"{percent(worst['actual'])} ({number} points). In all other tenths they are nearer.",
+            "sentences": [],
+            "remarks": [
+                "Chances are for the player who has just moved, after every turn of games in which all seats play the "
+                "same. The error of a position is how far its chance is from what the solver expects of the next turn, by "
+                "the chances of the positions after that.",
+                *about_unfinished(unfinished),
+            ],
+        }
+
+
+def _off(row: Row) -> float:
+    return abs(float(row["difference"]))
+
+
+def _decile_rows(sums: Sums) -> list[Row]:
+    return [
+        {
+            "chances": f"{100 * k // DECILES} to {100 * (k + 1) // DECILES} %",
+            "games": int(sums["games"]),
+            "positions": int(sums["decile_won"][k, 0]),
+            "predicted": _mean(sums, "decile_predicted", k),
+            **rate_columns("actual", ratio_rate([_ratio(sums, "decile_won", k)])),
+            **rate_columns(
+                "difference", mean_rate([ratio_moments([_ratio(sums, "decile_off", k)])])
+            ),
+        }
+        for k in np.flatnonzero(sums["decile_won"][:, 0]).tolist()
+    ]
+
+
+def _error_rows(sums: Sums) -> Iterator[Row]:
+    for tiles in np.flatnonzero(sums["error"][:, 0]).tolist():
+        bias, size = (
+            mean_rate([ratio_moments([_ratio(sums, name, tiles)])])
+            for name in ("error", "error_size")
+        )
+        yield {
+            "tiles_left": tiles,
+            "games": int(sums["games"]),
+            "positions": int(sums["error"][tiles, 0]),
+            **rate_columns("bias", bias),
+            **rate_columns("error_size", size),
+        }
+
+
+def _lead_rows(sums: Sums) -> Iterator[Row]:
+    leads = 2 * MOST_LEAD + 1
+    for group in np.flatnonzero(sums["lead_won"][:, 0]).tolist():
+        band, standing = divmod(group, leads)
+        first = BAND * band
+        yield {
+            "worms_left": f"{first} or more"
+            if band == BANDS - 1
+            else f"{first} to {first + BAND - 1}",
+            "lead": standing - MOST_LEAD,
+            "games": int(sums["games"]),
+            "positions": int(sums["lead_won"][group, 0]),
+            "predicted": _mean(sums, "lead_predicted", group),
+            **rate_columns("actual", ratio_rate([_ratio(sums, "lead_won", group)])),
+        }
+
+
+STUDY = Calibrate
