@@ -10,6 +10,7 @@ import pytest
 
 import pickosim
 from pickosim import cli
+from pickosim.bots.loading import built_in_bots
 from pickosim.errors import PickosimError
 from pickosim.rules import SPECIALISTS
 from pickosim.runs.folder import RunFolder
@@ -74,7 +75,7 @@ def test_a_mistake_in_a_file_gets_line_key_and_remedy(tmp_path, capsys, line):
         (
             '"tournament"',
             '"tourney"',
-            "line 2: study is one of tournament, rank, compare, balance, train, not",
+            "line 2: study is one of tournament, rank, compare, balance, train, calibrate, not",
         ),
         ("question =", "#", 'line 1: The question is missing; e.g. question = "Which'),
         ('report = ["standings"]', 'report = ["standing"]', "line 6: A tournament has no table"),
@@ -121,7 +122,7 @@ def measured(
 
 def ladder(results: pickosim.Results) -> None:
     order = results.standings["bot"].to_list()
-    assert set(order[:2]) == {"winner", "expected"}
+    assert set(order[:3]) == {"champion", "winner", "expected"}
     assert order[-1] == "random"
 
 
@@ -180,6 +181,26 @@ def flipping(results: pickosim.Results) -> None:
         assert row["difference_high"] < 0
 
 
+def ceiling(results: pickosim.Results) -> None:
+    against = results.pairs.filter(pl.col("bot") == "champion")
+    assert against.height == len(built_in_bots()) - 1
+    ahead = dict(against.select("rival", "ahead").rows())
+    assert min(ahead, key=ahead.__getitem__) in ("winner", "expected")
+    assert all(ahead[bot] > 0.6 for bot in ahead if bot not in ("winner", "expected"))
+
+
+def skill(results: pickosim.Results) -> None:
+    for players in (2, 4):
+        assert measured(results, "skill", "extrawurm", players)["value_low"] > 1
+
+
+def lead(results: pickosim.Results) -> None:
+    late = results.by_lead.filter(pl.col("worms_left") == "0 to 4").sort("lead")
+    assert late["predicted"].is_sorted()
+    early = results.by_lead.filter((pl.col("worms_left") == "30 to 34") & (pl.col("lead") == 3))
+    assert 0.5 < early["predicted"].item() < late.filter(pl.col("lead") == 3)["predicted"].item()
+
+
 HEADLINES: dict[str, tuple[str, Callable[[pickosim.Results], None]]] = {
     "ladder": ("2k", ladder),
     "rule_sets": ("400", rule_sets),
@@ -189,6 +210,10 @@ HEADLINES: dict[str, tuple[str, Callable[[pickosim.Results], None]]] = {
     "specialists_settings": ("400", settings),
     "first_seat": ("2k", first_seat),
     "flipping": ("4k", flipping),
+    "ceiling_classic": ("600", ceiling),
+    "ceiling_extrawurm": ("600", ceiling),
+    "skill": ("2k", skill),
+    "lead": ("1k", lead),
 }
 
 
