@@ -23,7 +23,7 @@ from pickosim.studies.schedule import player_counts
 
 @dataclass(frozen=True, config=CHECKED)
 class CalibrateOptions(StudyOptions):
-    """Compare the win chances that the champion says with what comes of them.
+    """Compare the champion's win chances with its games.
 
     It takes all seats. After every turn, the chance that it gives the player who has just moved is compared with how
     often that player wins, and with what the solver expects of the next turn.

@@ -1,0 +1,4 @@
+"""The commands, each of which parses, calls and prints.
+
+In reading order: `parameters` (what they share), `studies`, `runs`, `rules`, `bots`, `games`.
+"""

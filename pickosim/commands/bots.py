@@ -1,0 +1,155 @@
+"""Commands about bots: list them, show one, write a new one, check one, find the worths that one states."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pickosim.commands.parameters import (
+    AnswerSeconds,
+    Bot,
+    Json,
+    Rules,
+    Seed,
+    Sets,
+    app,
+    examples,
+    load_rule_set,
+    strategies_app,
+)
+from pickosim.terminal import compiling, json_of, progress_bar, show, visible
+
+
+@strategies_app.callback(invoke_without_command=True)
+def list_strategies(context: typer.Context, as_json: Json = False) -> None:
+    """List the bots, or show one."""
+    if context.invoked_subcommand is not None:
+        return
+    from pickosim.bots.catalogue import catalogue
+    from pickosim.reports.bot_text import bots_table
+
+    if as_json:
+        print(json_of([asdict(bot) for bot in catalogue()]))
+    else:
+        show(bots_table(catalogue()))
+
+
+@strategies_app.command("show", epilog=examples("pickosim strategies show threshold"))
+def show_strategy(bot: Bot, as_json: Json = False) -> None:
+    """Show one bot: its description, its parameters, what it decides."""
+    from pickosim.bots.catalogue import describe
+    from pickosim.reports.bot_text import bot_page
+
+    description = describe(bot)
+    if as_json:
+        print(json_of(asdict(description)))
+    else:
+        show(*bot_page(description))
+
+
+@app.command(epilog=examples("pickosim new my_bot.py", "pickosim new my_bot.py --valuation"))
+def new(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file, e.g. my_bot.py.")],
+    valuation: Annotated[
+        bool, typer.Option("--valuation", help="A bot that only says what a position is worth.")
+    ] = False,
+    simple: Annotated[
+        bool, typer.Option("--simple", help="A bot that decides one game at a time, without NumPy.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+) -> None:
+    """Write a new bot to begin with; it runs as it is."""
+    from pickosim.bots.catalogue import write_bot
+
+    write_bot(file, simple=simple, valuation=valuation, force=force)
+    name = shlex.quote(str(file))
+    print(f"{file} is a bot that runs as it is. Now:")
+    print(f"  pickosim watch {name} eager")
+    print(f"  pickosim check {name}")
+    print(f"  pickosim rank {name}")
+
+
+@app.command(epilog=examples("pickosim check my_bot.py"))
+def check(
+    bot: Bot,
+    seconds: AnswerSeconds = None,
+    as_json: Json = False,
+) -> None:
+    """Check a bot against the strategy contract.
+
+    Exit code 1 if it does not fulfil it.
+    """
+    with compiling():
+        from pickosim.bots.guard import GAME_SECONDS, check_seconds
+        from pickosim.bots.loading import load_bot
+
+        load_bot(bot)  # a mistake in its name is reported before the kernels are loaded
+        from pickosim.games.check import Effort, check_bot
+        from pickosim.studies.warm import warm_up
+
+        limit = check_seconds(GAME_SECONDS if seconds is None else seconds)
+
+        warm_up()
+        findings = []
+        for finding in check_bot(bot, Effort(answer_seconds=limit)):
+            findings.append(finding)
+            if not as_json:
+                said = f"{'ok' if finding.ok else 'WRONG':5}  {finding.point}: {finding.message}"
+                print(visible(said))
+                sys.stdout.flush()
+    if as_json:
+        print(json_of([asdict(finding) for finding in findings]))
+    if not all(finding.ok for finding in findings):
+        raise typer.Exit(1)
+
+
+@app.command(
+    epilog=examples("pickosim worths expected --games 4k", "pickosim worths winner --players 2")
+)
+def worths(
+    bot: Bot,
+    rules: Rules = "extrawurm",
+    sets: Sets = None,
+    players: Annotated[int, typer.Option(metavar="NUMBER", help="Players per game.")] = 4,
+    games: Annotated[str, typer.Option(metavar="NUMBER", help="Games per round, e.g. 20k.")] = "4k",
+    seed: Seed = 0,
+    rounds: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="Rounds at most.")] = 6,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            metavar="NUMBER", min=1, help="Processes to play in.", show_default="all cores"
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Find what specialists are worth to a bot that states it.
+
+    Each round measures what a pick-up adds to the score, and states that in the next one, until both agree.
+    """
+    loaded = load_rule_set(rules, sets)
+    with compiling():
+        from pickosim.studies.options import CORES
+        from pickosim.studies.worths import worths as find_worths
+
+        with progress_bar() as progress:
+            found = find_worths(
+                bot,
+                loaded,
+                players,
+                games,
+                seed,
+                rounds=rounds,
+                workers=workers or CORES,
+                progress=progress,
+            )
+    if as_json:
+        print(json_of(found.to_dicts()))
+    else:
+        from pickosim.reports.worths_text import worths_text
+
+        show(*worths_text(found))

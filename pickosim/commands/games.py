@@ -1,0 +1,252 @@
+"""Commands about single games and turns: watch one, ask for the odds of a turn."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pickosim import completion
+from pickosim.commands.parameters import (
+    AnswerSeconds,
+    Bots,
+    Json,
+    Rules,
+    Seed,
+    Sets,
+    app,
+    examples,
+    load_rule_set,
+)
+from pickosim.errors import PickosimError
+from pickosim.terminal import compiling, json_of, show
+
+
+@app.command(
+    epilog=examples(
+        "pickosim watch eager random --seed 7 --game 42",
+        "pickosim watch expected winner --rules extrawurm --why",
+    )
+)
+def watch(
+    context: typer.Context,
+    bots: Bots = None,
+    rules: Rules = "classic",
+    sets: Sets = None,
+    seed: Seed = 0,
+    game: Annotated[int, typer.Option(metavar="NUMBER", help="Number of the game.")] = 0,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="RUN",
+            help="A tournament's folder: show one of its games.",
+            autocompletion=completion.runs,
+        ),
+    ] = None,
+    position: Annotated[
+        Path | None,
+        typer.Option(
+            "--from-position",
+            metavar="FILE",
+            help="A position in JSON: play it on, by default with the bots that it names.",
+        ),
+    ] = None,
+    position_at: Annotated[
+        int | None,
+        typer.Option(
+            "--position-at",
+            metavar="TURN",
+            help="Print the position before that turn, as --from-position takes it.",
+        ),
+    ] = None,
+    rotation: Annotated[
+        int,
+        typer.Option(
+            metavar="NUMBER",
+            min=0,
+            help="With --from: how far the seats are rotated in that game.",
+        ),
+    ] = 0,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the trace, one JSON object per line.")
+    ] = False,
+    why: Annotated[
+        bool, typer.Option("--why", help="Show what each option was worth to a bot that can say.")
+    ] = False,
+    seconds: AnswerSeconds = None,
+) -> None:
+    """Show one game turn by turn.
+
+    It is the same game that a batch with this seed plays as that number.
+    """
+    if why and as_json:
+        raise PickosimError("--why is printed as text; the trace of --json has no field for it.")
+    if position is None and bool(bots) == bool(folder):
+        raise PickosimError(
+            "Name the bots to watch, or a run with --from: one of both; or a position with --from-position."
+        )
+    _check_source(context, folder, position)
+    from pickosim.bots.guard import GAME_SECONDS, answer_seconds, check_seconds
+    from pickosim.games.positions import load_position, position_text
+    from pickosim.games.positions import position_at as taken_at
+    from pickosim.games.trace import traced_game, traced_position
+
+    limit = check_seconds(GAME_SECONDS if seconds is None else seconds)
+    if position is not None:
+        start = load_position(position)
+        with compiling(), answer_seconds(limit):
+            events, mistake = traced_position(start, bots or start.named_bots, why=why)
+    else:
+        if folder is not None:
+            from pickosim.run_api import game_of_run
+
+            match = game_of_run(folder, game, rotation)
+        else:
+            from pickosim.games.match import make_match
+
+            match = make_match(bots or [], load_rule_set(rules, sets), seed)
+        with compiling(), answer_seconds(limit):
+            if position_at is not None:
+                print(position_text(next(taken_at(match, game, position_at).objects)))
+                return
+            events, mistake = traced_game(match, game, why=why)
+    if as_json:
+        for event in events:
+            print(json_of(event, indent=None))
+    else:
+        from pickosim.reports.layout import hanging
+        from pickosim.reports.story import story
+
+        show(*(hanging(line) for line in story(events)))
+    if mistake is not None:
+        raise mistake
+
+
+def _check_source(context: typer.Context, folder: Path | None, position: Path | None) -> None:
+    """Refuse options that do not go with where the game to watch comes from."""
+    refused: dict[str, str] = {}
+    if folder is None:
+        refused["rotation"] = "--rotation goes only with --from."
+    if folder is not None:
+        for option in ("rules", "set", "seed"):
+            refused[option] = f"--{option} goes not with --from: the run has its own."
+    if position is not None:
+        for option in ("rules", "set", "seed", "game"):
+            refused[option] = f"--{option} goes not with --from-position: the position has its own."
+        for option in ("from", "position-at"):
+            refused[option] = f"Watch with --{option} or with --from-position: one of both."
+    names = {"set": "sets", "from": "folder", "position-at": "position_at"}
+    for option, said in refused.items():
+        source = context.get_parameter_source(names.get(option, option))
+        if source is not None and source.name == "COMMANDLINE":
+            raise PickosimError(said)
+
+
+@app.command(
+    epilog=examples(
+        "pickosim odds --rules extrawurm --holds golden-die",
+        "pickosim odds --grill 21-36 --own 24 --rivals 27,30",
+        "pickosim odds --aside worm,worm,4,4 --roll 1,3,5,5",
+    )
+)
+def odds(
+    rules: Rules = "classic",
+    sets: Sets = None,
+    holds: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The specialist that you hold.")
+    ] = None,
+    grill: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TILES",
+            help="E.g. 21-24,30.",
+            show_default="all tiles that are not a player's top",
+        ),
+    ] = None,
+    own: Annotated[int | None, typer.Option(metavar="TILE", help="Your own top tile.")] = None,
+    rivals: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TILES",
+            help="The rivals' top tiles in order of play, e.g. 27,-,30; - has no tiles.",
+            show_default="-",
+        ),
+    ] = None,
+    scores: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WORMS",
+            help="Worms on tiles: yours, then the rivals', e.g. 7,4.",
+            show_default="those of the top tiles",
+        ),
+    ] = None,
+    on: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME=TILE,…",
+            help="Specialists on tiles of the grill, e.g. weasel=25,raven=23.",
+        ),
+    ] = None,
+    bot: Annotated[
+        str | None,
+        typer.Option(metavar="BOT", help="Says what results are worth.", show_default="expected"),
+    ] = None,
+    aside: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FACES", help="Dice set aside, e.g. worm,worm,4; +4 is the golden die."
+        ),
+    ] = None,
+    roll: Annotated[
+        str | None, typer.Option(metavar="FACES", help="White dice of the roll just made.")
+    ] = None,
+    golden: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FACE", help="The golden die in that roll; unused: left out of this turn."
+        ),
+    ] = None,
+    weasel_used: Annotated[
+        bool, typer.Option("--weasel-used", help="You have rerolled this turn.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Compute the exact odds of a turn.
+
+    Of the dice alone: the best chance to reach each total. With a situation (--grill, --own,
+    --rivals, --scores, --on or --bot): the chance and worth of each result. With dice (--aside, --roll): the
+    value of each option, and the chance that the turn then ends in a claim.
+
+    --json prints a list of {total, at_least, exactly}; or an object with the situation, the value of
+    the turn and its results: {result, tile, rival, reason, chance, worth}; or one with the value of
+    the best option and all options: {option, face, dice, total, dice_left, then, tile, value, claim,
+    best}.
+    """
+    rule_set = load_rule_set(rules, sets)
+    with compiling():
+        from pickosim.reports.odds_text import answer_lines
+        from pickosim.turn_odds.answer import answer
+        from pickosim.turn_odds.question import Question
+
+        question = Question(
+            rule_set,
+            holds=holds,
+            grill=grill,
+            own=own,
+            rivals=rivals,
+            scores=scores,
+            on=on,
+            bot=bot,
+            aside=aside,
+            roll=roll,
+            golden=golden,
+            weasel_used=weasel_used,
+        )
+        found = answer(question)
+    if as_json:
+        print(json.dumps(found.as_json(), indent=2))
+    else:
+        show(*answer_lines(found))

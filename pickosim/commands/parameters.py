@@ -1,0 +1,116 @@
+"""What commands share: the app that they belong to, their parameters, and how their examples are shown."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from pickosim import completion
+from pickosim.errors import PickosimError
+
+if TYPE_CHECKING:
+    from pickosim.rules import RuleSet
+
+IS_PLAIN = sys.stdout is None or not sys.stdout.isatty()
+"""A pipe gets plain lines; there may be no standard output at all."""
+
+HELP_NAMES: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
+
+app = typer.Typer(
+    name="pickosim",
+    help="Monte Carlo tournaments of Pickomino (Heckmeck am Bratwurmeck) and Extrawurm.",
+    context_settings=HELP_NAMES,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None if IS_PLAIN else "rich",
+)
+rules_app = typer.Typer(help="List the rule sets, show one, compare two, or explain one.")
+app.add_typer(rules_app, name="rules")
+strategies_app = typer.Typer(help="List the bots, or show one.")
+app.add_typer(strategies_app, name="strategies")
+Bots = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="BOT",
+        help="Bots in the order of their seats, e.g. eager, threshold:target=25 or my_bot.py:MyBot.",
+        show_default=False,
+        autocompletion=completion.bots,
+    ),
+]
+Bot = Annotated[
+    str,
+    typer.Argument(
+        metavar="BOT",
+        help="A bot by name or path, e.g. threshold:target=25 or my_bot.py.",
+        autocompletion=completion.bots,
+    ),
+]
+Rules = Annotated[
+    str,
+    typer.Option(
+        "--rules",
+        metavar="RULES",
+        help="A preset (see `pickosim rules`) or a TOML file.",
+        autocompletion=completion.rules,
+    ),
+]
+Sets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="OPTION=VALUE", help="Change an option of the rules; repeat for more."
+    ),
+]
+Seed = Annotated[int, typer.Option(metavar="NUMBER", help="Seed of all dice and choices.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Csv = Annotated[bool, typer.Option("--csv", help="Print the main table as CSV.")]
+AnswerSeconds = Annotated[
+    float | None,
+    typer.Option(
+        "--answer-seconds",
+        metavar="SECONDS",
+        help="Time that a bot may take for an answer.",
+        show_default="120",
+    ),
+]
+Run = Annotated[
+    Path,
+    typer.Argument(metavar="RUN", help="The folder of a run.", autocompletion=completion.runs),
+]
+RulesName = Annotated[
+    str,
+    typer.Argument(
+        metavar="RULES", help="A preset or a TOML file.", autocompletion=completion.rules
+    ),
+]
+
+GIVEN: list[str] = []
+"""The current command line: a run's manifest records it."""
+
+
+def command_line() -> str:
+    """The current command line, as it can be pasted."""
+    return shlex.join(["pickosim", *GIVEN])
+
+
+def examples(*lines: str) -> str:
+    """The end of a command's help: command lines to start from."""
+    if IS_PLAIN:
+        return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
+    return "\n\n".join(["Examples:", *lines])
+
+
+def form_of(as_json: bool, as_csv: bool) -> Literal["text", "json", "csv"]:
+    """How results are printed."""
+    if as_json and as_csv:
+        raise PickosimError("Results are printed as JSON or as CSV, not both.")
+    return "json" if as_json else "csv" if as_csv else "text"
+
+
+def load_rule_set(rules: str, sets: list[str] | None = None) -> RuleSet:
+    """A rule set by its name or file, with options changed."""
+    from pickosim.rule_files import load_rules
+
+    return load_rules(rules, sets or [])
