@@ -140,7 +140,7 @@ def test_the_cross_table_has_the_numbers_of_the_standings():
         ],
     )
     cells = shown(charts.cross_table(ranked, pairs))
-    found = {(cell["label"], cell["rival"]): cell["ahead"] for cell in cells}
+    found = {(cell["label"], cell["column"]): cell["share"] for cell in cells}
     assert found == pytest.approx({("1 b", 3): 80.0, ("2 c", 3): 60.0, ("3 a", 1): 20.0})
 
 

@@ -49,6 +49,7 @@ class Cache:
 
     def __init__(self, problem: Problem, megabytes: float) -> None:
         self.graph = graph(problem)
+        self.megabytes = megabytes
         self.solved = self.hits = 0
         self._weights = weights_of(self.graph, np.float32)
         # A solution, its key, its last use, and at most eight places of four bytes in the lookup.

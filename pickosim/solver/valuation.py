@@ -53,11 +53,11 @@ from pickosim.solver.solve import (
 )
 
 CACHE_SHARE = 1 / 8
-"""Limit of a cache, as a share of the machine's memory per core. A process has up to three: one per kind of turn
-(plain, with the golden die, with the weasel)."""
+"""Limit of all caches of a process together, as a share of the machine's memory per core. There is one per kind of turn
+(plain, with the golden die, with the weasel); what the first leave, the next can have."""
 
 LEAST_MEGABYTES, MOST_MEGABYTES = 256.0, 2000.0
-"""The same limit is at least and at most so large."""
+"""A single cache may take at least and at most so much."""
 
 WINDOW, WINDOWS_SKIPPED, WORTHWHILE = 4096, 31, 0.1
 """Of so many pay-offs of a bot fewer than this share were in the cache: the next windows do without it."""
@@ -395,19 +395,20 @@ def clear_caches() -> None:
     _hit_rates.clear()
 
 
-def cache_megabytes() -> float:
-    """The limit of a cache on this machine; it decides how fast games are played, not how they go."""
+def cache_megabytes(taken: float = 0.0) -> float:
+    """The limit of a new cache, if others may have `taken` so much; it decides how fast games are, not how they go."""
     try:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e6
     except (AttributeError, OSError, ValueError):  # not on every system
         return LEAST_MEGABYTES
-    share = CACHE_SHARE * memory / (os.cpu_count() or 1)
-    return min(max(share, LEAST_MEGABYTES), MOST_MEGABYTES)
+    left = CACHE_SHARE * memory / (os.cpu_count() or 1) - taken
+    return min(max(left, LEAST_MEGABYTES), MOST_MEGABYTES)
 
 
 def _cache_for(problem: Problem) -> Cache:
     if problem not in _caches:
-        _caches[problem] = Cache(problem, cache_megabytes())
+        taken = sum(cache.megabytes for cache in _caches.values())
+        _caches[problem] = Cache(problem, cache_megabytes(taken))
     return _caches[problem]
 
 
