@@ -37,9 +37,10 @@ from pickosim.rules import SPECIALISTS
 from pickosim.runs import run as run_module
 from pickosim.runs.folder import RunFolder
 from pickosim.runs.results import Results
+from pickosim.stats.distributions import normal_quantile
 from pickosim.stats.moments import Estimate
 from pickosim.studies.arms import Arm, play_arm
-from pickosim.studies.balance import CASES, HEAD_START, PICKUPS, Balance, plan
+from pickosim.studies.balance import CASES, HEAD_START, PICKUPS, Balance, default_levels, plan
 from pickosim.studies.balance_findings import findings
 from pickosim.studies.balance_guesses import stated_worths
 from pickosim.studies.balance_options import BalanceOptions
@@ -58,7 +59,8 @@ from pickosim.studies.balance_sums import (
 from pickosim.studies.ladder import strongest
 from pickosim.studies.options import make_options
 from pickosim.studies.schedule import lane
-from pickosim.studies.worths import WORTHS
+from pickosim.studies.sentences import half_width
+from pickosim.studies.worths import WORTHS, _moved
 
 TILES = "tiles={21=1,22=1,23=1,24=1,25=2,26=2,27=2,28=2}"
 QUICK = ["exact_only=[]", TILES, "bratworms=3", "turn_limit=150"]
@@ -966,8 +968,9 @@ def test_levels_that_differ_by_chance_alone_are_seldom_said_to_differ():
     assert any("beyond chance in 12 of 18 comparisons" in sentence for sentence in sentences)
 
 
-def test_the_strongest_level_is_the_one_with_the_best_rating():
+def test_the_strongest_level_is_the_one_that_wins_most():
     assert strongest(["winner", "eager", "cautious"]) == "winner"
+    assert strongest(["winner", "champion", "expected"]) == "champion"
     assert strongest(["eager", "threshold:target=25", "random"]) != "random"
     assert strongest(["mine.py:A", "mine.py:B"]) == "mine.py:B"
 
@@ -1053,18 +1056,36 @@ def test_pick_ups_alone_are_the_same_pick_ups(weighed):
         assert_frame_equal(table, weighed.frames[name])
 
 
-def test_rounds_state_what_was_measured():
-    found = pickosim.worths("expected", alone("apple"), 2, 40, SEED, rounds=2, workers=1)
+def test_rounds_move_by_less_and_less_towards_what_was_measured():
+    spec = "expected:apple=5"  # far from anything measured, so that several rounds are needed
+    found = pickosim.worths(spec, alone("apple"), 2, 40, SEED, rounds=3, workers=1)
     assert dict(found.schema) == WORTHS.schema
-    first, *last = found.to_dicts()
-    single = balance(alone("apple"), ["expected"], 2, 40, SEED, pickups_only=True).pickups_by
-    measured = row_of(single, group="with empty hands")["score_gain"]
-    assert first["stated"] == 1.0
-    assert first["score_gain"] == pytest.approx(measured, abs=0.001)
-    if not first["agrees"]:
-        assert last[0]["stated"] == first["score_gain"]
+    first, second, *_ = found.to_dicts()
+    single = balance(alone("apple"), [spec], 2, 40, SEED, pickups_only=True).pickups_by
+    measured = row_of(single, group="with empty hands")
+    assert first["stated"] == 5.0
+    assert not first["agrees"]
+    # With a single specialist there is nothing to correct for.
+    for name in ("score_gain", "score_gain_low", "score_gain_high"):
+        assert first[name] == pytest.approx(measured[name], abs=0.001)
+    assert second["stated"] == pytest.approx(first["score_gain"], abs=0.001)
+    assert _moved({"stated": 1.0, "score_gain": 2.0}, 1) == 2.0
+    assert _moved({"stated": 1.0, "score_gain": 2.0}, 4) == 1.25
     with pytest.raises(PickosimError, match="does not state"):
         pickosim.worths("eager")
+
+
+def test_the_intervals_of_a_round_hold_together():
+    rules = quick()
+    (*rows,) = pickosim.worths("expected", rules, 2, 60, SEED, rounds=1, workers=1).to_dicts()
+    single = balance(rules, ["expected"], 2, 60, SEED, pickups_only=True).pickups_by
+    assert len(rows) > 1
+    for row in rows:
+        own = row_of(single, specialist=row["specialist"], group="with empty hands")
+        wider = half_width(row, "score_gain") / half_width(own, "score_gain")
+        assert wider == pytest.approx(
+            normal_quantile(1 - 0.025 / len(rows)) / normal_quantile(0.975)
+        )
 
 
 def test_the_command_for_rounds(capsys):
@@ -1075,3 +1096,19 @@ def test_the_command_for_rounds(capsys):
     assert "Worth of a pick-up with empty hands, in worms; 30 games per round" in shown
     assert cli.run([*command, "--workers", "1", "--json"]) == 0
     assert [row["specialist"] for row in json.loads(capsys.readouterr().out)] == ["apple"]
+
+
+def test_the_default_levels_include_the_strongest_bot_that_can_play():
+    extrawurm = load_rules("extrawurm")
+    heuristics = ["eager", "cautious"]
+    assert default_levels(extrawurm, [2, 4], other_rules=False) == [*heuristics, "champion"]
+    assert default_levels(extrawurm, [4, 6], other_rules=False) == [*heuristics, "winner"]
+    assert default_levels(extrawurm, [4], other_rules=True) == [*heuristics, "winner"]
+    boxed = load_rules("extrawurm-box")
+    assert default_levels(boxed, [4], other_rules=False) == [*heuristics, "winner"]
+
+
+def test_the_champion_is_weighed_in_every_view():
+    found = balance("extrawurm", ["champion"], 2, 24, SEED, specialists="apple")
+    assert {"pickups", "head_start", "absence"} <= set(found.frames)
+    assert found.head_start["bot"].to_list() == ["champion"]
