@@ -15,13 +15,12 @@ from pickosim.studies.options import (
     BOT_HINT,
     CHECKED,
     Bots,
+    OneRuleSet,
     Option,
     PlayerCounts,
-    Rules,
     Seed,
     StudyOptions,
     check_bots,
-    check_rules,
     check_share,
 )
 
@@ -91,15 +90,7 @@ class BalanceOptions(StudyOptions):
         "pickosim balance --specialists weasel,raven --precision 0.3%",
     )
 
-    rules: Annotated[
-        Rules,
-        Option(
-            "A preset (see `pickosim rules`) or a TOML file.",
-            "extrawurm",
-            metavar="RULES",
-            check=check_rules,
-        ),
-    ] = "extrawurm"
+    rules: OneRuleSet = "extrawurm"
     bots: Annotated[
         Bots | None,
         Option(

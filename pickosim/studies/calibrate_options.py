@@ -11,14 +11,13 @@ from pickosim.studies.options import (
     BOT_HINT,
     CHECKED,
     Bot,
+    OneRuleSet,
     Option,
-    Rules,
+    Players,
     Seed,
     StudyOptions,
-    check_rules,
 )
 from pickosim.studies.rank_options import check_bot
-from pickosim.studies.schedule import player_counts
 
 
 @dataclass(frozen=True, config=CHECKED)
@@ -47,18 +46,8 @@ class CalibrateOptions(StudyOptions):
             hint=BOT_HINT,
         ),
     ] = "champion"
-    rules: Annotated[
-        Rules,
-        Option(
-            "A preset (see `pickosim rules`) or a TOML file.",
-            "classic",
-            metavar="RULES",
-            check=check_rules,
-        ),
-    ] = "classic"
-    players: Annotated[
-        int, Option("Players per game.", 4, metavar="NUMBER", check=player_counts)
-    ] = 2
+    rules: OneRuleSet = "classic"
+    players: Players = 2
     games: Annotated[
         int | str, Option("Games, e.g. 100k.", "100k", metavar="NUMBER", check=parse_count)
     ] = "20k"

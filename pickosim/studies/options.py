@@ -234,6 +234,18 @@ class StudyOptions(RunOptions):
 
 Seed = Annotated[int, Option("Seed of all dice and choices.", 1, metavar="NUMBER")]
 
+OneRuleSet = Annotated[
+    Rules,
+    Option(
+        "A preset (see `pickosim rules`) or a TOML file.",
+        "classic",
+        metavar="RULES",
+        check=check_rules,
+    ),
+]
+
+Players = Annotated[int, Option("Players per game.", 4, metavar="NUMBER", check=player_counts)]
+
 PlayerCounts = Annotated[
     int | str | Sequence[int],
     Option(

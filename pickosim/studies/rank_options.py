@@ -12,13 +12,12 @@ from pickosim.studies.options import (
     BOT_HINT,
     CHECKED,
     Bot,
+    OneRuleSet,
     Option,
-    Rules,
+    Players,
     Seed,
     StudyOptions,
-    check_rules,
 )
-from pickosim.studies.schedule import player_counts
 
 
 def check_bot(bot: Bot) -> None:
@@ -54,18 +53,8 @@ class RankOptions(StudyOptions):
             hint=BOT_HINT,
         ),
     ]
-    rules: Annotated[
-        Rules,
-        Option(
-            "A preset (see `pickosim rules`) or a TOML file.",
-            "classic",
-            metavar="RULES",
-            check=check_rules,
-        ),
-    ] = "classic"
-    players: Annotated[
-        int, Option("Players per game.", 4, metavar="NUMBER", check=player_counts)
-    ] = 2
+    rules: OneRuleSet = "classic"
+    players: Players = 2
     games: Annotated[
         int | str,
         Option(

@@ -14,12 +14,11 @@ from pickosim.studies.options import (
     BOT_HINT,
     CHECKED,
     Bots,
+    OneRuleSet,
     Option,
-    Rules,
     Seed,
     StudyOptions,
     check_bots,
-    check_rules,
     check_share,
 )
 from pickosim.studies.schedule import MAX_MATCHUPS, player_counts
@@ -54,15 +53,7 @@ class TournamentOptions(StudyOptions):
             hint=BOT_HINT,
         ),
     ] = ()
-    rules: Annotated[
-        Rules,
-        Option(
-            "A preset (see `pickosim rules`) or a TOML file.",
-            "classic",
-            metavar="RULES",
-            check=check_rules,
-        ),
-    ] = "classic"
+    rules: OneRuleSet = "classic"
     players: Annotated[
         int | None,
         Option("Players per game.", 4, metavar="NUMBER", default="2", check=player_counts),

@@ -13,14 +13,13 @@ from pickosim.errors import PickosimError
 from pickosim.studies.options import (
     BOT_HINT,
     CHECKED,
+    OneRuleSet,
     Option,
-    Rules,
+    Players,
     Seed,
     StudyOptions,
     check_bots,
-    check_rules,
 )
-from pickosim.studies.schedule import player_counts
 
 WEIGHTS = ".npz"
 """How the file of a champion's weights ends."""
@@ -49,18 +48,8 @@ class TrainOptions(StudyOptions):
         "pickosim train --against expected --out answer_to_expected.npz",
     )
 
-    rules: Annotated[
-        Rules,
-        Option(
-            "A preset (see `pickosim rules`) or a TOML file.",
-            "my_rules.toml",
-            metavar="RULES",
-            check=check_rules,
-        ),
-    ] = "classic"
-    players: Annotated[
-        int, Option("Players per game.", 3, metavar="NUMBER", check=player_counts)
-    ] = 2
+    rules: OneRuleSet = "classic"
+    players: Players = 2
     games: Annotated[
         int | str,
         Option("Games per round.", "40k", metavar="NUMBER", check=parse_count),
