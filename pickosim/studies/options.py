@@ -238,7 +238,7 @@ OneRuleSet = Annotated[
     Rules,
     Option(
         "A preset (see `pickosim rules`) or a TOML file.",
-        "classic",
+        "extrawurm",
         metavar="RULES",
         check=check_rules,
     ),
