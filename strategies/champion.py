@@ -53,20 +53,25 @@ class Champion(Valuation):
         if self.weights is not None:
             return f"{read_weights(self.weights).objection(rules, players)} ({self.weights})."
         given = " ".join(as_arguments(rules))
+        shipped = map(read_weights, self._files())
+        said = [one.objection(rules, players) for one in shipped if one.rules.name == rules.name]
+        changed = [one for one in said if "players" not in one]
+        missing = f"it has no weights for the rules {rules.name} with {players} players"
         return (
-            f"it has no weights for the rules {rules.name} with {players} players. To train them: "
+            f"{changed[0] if changed else missing}. To train weights for that: "
             f"pickosim train {given} --players {players} --out my_champion.npz; then play "
             "champion:weights=my_champion.npz. Or let it play like winner: champion:fallback=winner."
         )
 
     def weights_for(self, rules: RuleSet, players: int) -> Weights | None:
         """The weights for a game, or None."""
-        files = (
-            (self.weights,)
-            if self.weights
-            else tuple(map(WEIGHTS.parent.joinpath, self.data_files))
-        )
-        return _fitting(files, rules, players)
+        return _fitting(self._files(), rules, players)
+
+    def _files(self) -> tuple[Path, ...]:
+        """The files to look for weights in."""
+        if self.weights is not None:
+            return (self.weights,)
+        return tuple(map(WEIGHTS.parent.joinpath, self.data_files))
 
 
 @lru_cache(maxsize=256)

@@ -439,6 +439,7 @@ def test_the_champion_plays_wherever_specialists_start():
     champion = load_bot("champion")
     elsewhere = load_rules("extrawurm", ["specialists.apple=33"])
     assert not champion.objection(elsewhere, 4)
-    assert "no weights" in champion.objection(load_rules("extrawurm", ["apple_worms=4"]), 4)
+    changed = load_rules("extrawurm", ["apple_worms=4"])
+    assert "where apple_worms is 3, not 4" in champion.objection(changed, 4)
     tally = play_games(make_match(["champion"] * 4, elsewhere, 1), 0, 20)
     assert tally.finished.all()
