@@ -286,8 +286,8 @@ class Calibrate(StudyBase):
         return {
             "games": int(sums[0]["games"]),
             "unfinished": unfinished,
-            "headline": f"The win chances that {quoted(self.entrants[0].name)} says are furthest off from "
-            f"{worst['chances']}: it predicts {percent(worst['predicted'])} on average, and wins "
+            "headline": f"The win chances of {quoted(self.entrants[0].name)} are least accurate from "
+            f"{worst['chances']}: predicted {percent(worst['predicted'])} on average, actual "
             f"{percent(worst['actual'])} ({number} points). In all other tenths they are nearer.",
             "sentences": [],
             "remarks": [
