@@ -331,7 +331,8 @@ class _Player:
             run, content = self.manifest["run"], _task_digest(task)
             self.folder.keep(run, task.name, content, answer.sums, answer.games)
         self.sums[task.part] = add(self.sums[task.part], answer.sums)
-        self.manifest["games_played"] += task.games
+        # Some games lead to more of them, e.g. those that are branched: then the sums say how many.
+        self.manifest["games_played"] += int(answer.sums.get("games", task.games))
         self.progress.played(task.games, lambda: self.study.status(self.sums))
 
 
