@@ -24,6 +24,8 @@ SMALL = {
     "balance": ["--games", "20", "--players", "2", "--workers", "1"],
     "worths": ["--games", "20", "--players", "2", "--rounds", "1", "--workers", "1"],
     "run": ["--games", "8", "--workers", "1"],
+    "calibrate": ["--games", "8", "--workers", "1"],
+    "train": ["--games", "40", "--rounds", "1", "--test-games", "16", "--workers", "1"],
 }
 """A command takes the last value of an option: what is appended makes it short."""
 
@@ -40,9 +42,10 @@ def played(tmp_path_factory) -> Path:
 
 
 def prepare(page: Path, played: Path) -> None:
-    """Put into the current folder what a page speaks of: RUN, experiments, my_bot.py."""
+    """Put into the current folder what a page speaks of: RUN, experiments, strategies, my_bot.py."""
     shutil.copytree(played, "RUN")
-    Path("experiments").symlink_to(CHECKOUT / "experiments")
+    for folder in ("experiments", "strategies"):
+        Path(folder).symlink_to(CHECKOUT / folder)
     if page.name == "README.md" and page.parent == CHECKOUT:
         return  # where the first command writes my_bot.py
     own = re.search(
