@@ -287,7 +287,8 @@ def _sensitivity(sensitivity: pl.DataFrame) -> Iterator[str]:
     for level, found in _grouped(tiles, level_words).items():
         row = min(found, key=lambda row: row["pick_ups"])
         clear = [row for row in found if is_beyond_chance(row)]
-        told = f"differs beyond chance from that as given in {len(clear)} of {len(found)} cases"
+        others = sum(not row["as_given"] for row in found)
+        told = f"differs beyond chance from that as given in {len(clear)} of {others} cases"
         if clear:
             most = max(clear, key=lambda row: abs(row["difference"]))
             told += (
