@@ -53,12 +53,14 @@ class Champion(Valuation):
         if self.weights is not None:
             return f"{read_weights(self.weights).objection(rules, players)} ({self.weights})."
         given = " ".join(as_arguments(rules))
-        shipped = map(read_weights, self._files())
-        said = [one.objection(rules, players) for one in shipped if one.rules.name == rules.name]
-        changed = [one for one in said if "players" not in one]
+        near = [
+            weights.objection(rules, players)
+            for weights in map(read_weights, self._files())
+            if (weights.rules.name, weights.players) == (rules.name, players)
+        ]
         missing = f"it has no weights for the rules {rules.name} with {players} players"
         return (
-            f"{changed[0] if changed else missing}. To train weights for that: "
+            f"{near[0] if near else missing}. To train weights for that: "
             f"pickosim train {given} --players {players} --out my_champion.npz; then play "
             "champion:weights=my_champion.npz. Or let it play like winner: champion:fallback=winner."
         )

@@ -13,9 +13,9 @@ class Expected(Valuation):
 
     Counts the worms on its own tiles, less `rival` times those on the rivals' tiles, so that a steal counts
     twice. Specialists and bratworms have fixed values; those of specialists are what a pick-up adds to its
-    score when all four seats play so, found by `pickosim worths expected --games 12k --seed 1` (starting
-    from 1, 1.5, 0.5, 0.5 and 1). Of its top tile, which it may lose again, a share `cover` does not count: a
-    new tile protects the old top tile and is exposed itself.
+    score when all four seats play so, found by `pickosim worths` (see docs/balance.md). Of its top tile,
+    which it may lose again, a share `cover` does not count: a new tile protects the old top tile and is
+    exposed itself.
 
     Origin: the one-turn expectation of several public projects, e.g. Thomas ten Cate's (2015,
     frozenfractal.com/blog/2015/5/3/how-to-win-at-pickomino); here with the exact solver.

@@ -576,7 +576,7 @@ MISTAKES = {
     "watch eager mixed.py:Half": "Half lacks the method pick() and stop().",
     "watch eager": "2 to 7 players can play, not 1.",
     "watch" + 8 * " eager": "2 to 7 players can play, not 8.",
-    "watch": "Name the bots to watch, or a run with --from: one of both; or a position with --from-position.",
+    "watch": "Name the bots to watch, a run with --from, or a position with --from-position: one of them.",
     "watch eager random --game -1": "there is no game -1.",
     "watch eager random --game 4611686018427387904": "there is no game 4611686018427387904.",
     "watch eager random --game x": "Invalid value for '--game'",
@@ -621,8 +621,8 @@ MISTAKES = {
     "tournament eager random --out bad.toml": "bad.toml is a file; choose a folder with --out.",
     "resume nowhere": "nowhere is not a run folder",
     "watch --from nowhere": "nowhere is not a run folder",
-    "watch --from nowhere --seed 4": "--seed goes not with --from: the run has its own.",
-    "watch --from nowhere --set dice=7": "--set goes not with --from",
+    "watch --from nowhere --seed 4": "--seed cannot be combined with --from: the run has its own.",
+    "watch --from nowhere --set dice=7": "--set cannot be combined with --from",
     "watch eager random --rotation 1": "--rotation goes only with --from.",
     "tournament eager random --games 1,5k": '250k or 1M, not "1,5k"',
     "tournament eager random --sprt -60%,60%": "no bot can win -10.0% of the games",
@@ -809,7 +809,7 @@ def test_all_names_the_built_in_bots_and_a_focus_enters(tmp_path, monkeypatch):
     for option, said in (({"focus": "all"}, "The focus is one bot"), ({"focus": "egaer"}, "eager")):
         with pytest.raises(pickosim.PickosimError, match=said):
             pickosim.tournament(["eager", "thief"], **option)
-    with pytest.raises(pickosim.PickosimError, match="One bot is ranked at a time"):
+    with pytest.raises(pickosim.PickosimError, match="One bot is expected here"):
         pickosim.rank("threshold:target=21..23")
 
 

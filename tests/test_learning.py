@@ -30,7 +30,8 @@ from pickosim.learning.weights import Weights, as_bytes, read_weights
 from pickosim.rule_files import PRESETS, load_rules
 from pickosim.runs.sums import add
 from pickosim.studies.calibrate import calibrate, clustered, position_sums
-from pickosim.studies.train import tables_of
+from pickosim.studies.train import plan, tables_of
+from pickosim.studies.train_options import TrainOptions
 
 SHIPPED = sorted((Path(__file__).parents[1] / "strategies/weights").glob("*.npz"))
 
@@ -443,3 +444,42 @@ def test_the_champion_plays_wherever_specialists_start():
     assert "where apple_worms is 3, not 4" in champion.objection(changed, 4)
     tally = play_games(make_match(["champion"] * 4, elsewhere, 1), 0, 20)
     assert tally.finished.all()
+    # A net for a game without specialists has no features for them.
+    with_one = load_rules("classic", ["specialists.weasel=25"])
+    assert "neither specialists nor bratworms" in champion.objection(with_one, 2)
+
+
+def test_what_a_net_has_learned_before_is_not_lost(tiny, tmp_path):
+    """Facts that no new game shows keep their weights."""
+    path, _ = tiny
+    pickosim.train(
+        games=40, rounds=1, test_games=16, against="random", start=path, out=tmp_path / "on.npz"
+    )
+    before, after = (read_weights(one).net.facts for one in (path, tmp_path / "on.npz"))
+    learned = before.any(axis=1)
+    assert after[learned].any(axis=1).all()
+
+
+def test_weights_do_not_overwrite_those_they_start_from(tiny):
+    path, _ = tiny
+    with pytest.raises(PickosimError, match="would be overwritten"):
+        pickosim.train(games=40, start=path, out=path)
+
+
+def test_a_training_is_resumed_only_with_the_weights_it_started_from(tiny, tmp_path):
+    path, _ = tiny
+    start = tmp_path / "start.npz"
+    start.write_bytes(path.read_bytes())
+    study = plan(TrainOptions(games=40, rounds=1, test_games=16, start=start))
+    assert study.start.weights().players == 2
+    start.write_bytes(as_bytes(Weights(random_net("classic", 2), load_rules("classic"), 2, {})))
+    with pytest.raises(PickosimError, match="has changed since the run began"):
+        study.start.weights()
+    start.unlink()
+    with pytest.raises(PickosimError, match="which the training started from, is not in"):
+        study.start.weights()
+
+
+def test_one_bot_is_trained_against():
+    with pytest.raises(PickosimError, match="One bot is expected here, and all stands for several"):
+        pickosim.train(against="all", games=40)

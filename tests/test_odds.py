@@ -175,15 +175,19 @@ def test_what_a_fail_costs(lost_tile: str, worth: float) -> None:
     assert found.filter(pl.col("result") == "fail")["worth"].to_list() == [worth] * 3
 
 
+STATED = "expected:canned_worm=1,sitting_hen=1.5,weasel=0.5,golden_die=0.5,apple=1"
+"""A bot whose worths of specialists are easy to add up."""
+
+
 @pytest.mark.parametrize(
     ("rule", "apple", "golden_die"), [("choose", 0.5, 0), ("keep-new", 0.5, 0), ("keep-old", 0, 0)]
 )
 def test_what_a_second_specialist_is_worth(rule: str, apple: float, golden_die: float) -> None:
     rules = load_rules("extrawurm", [f"second_specialist={rule}"])
     on = {"apple": 29, "golden-die": 27}
-    held = dict(odds(rules, holds="weasel", on=on).select("tile", "worth").iter_rows())
+    held = dict(odds(rules, holds="weasel", on=on, bot=STATED).select("tile", "worth").iter_rows())
     assert (held[29], held[27]) == (3 + apple, 2 + golden_die)
-    none = dict(odds(rules, on=on).select("tile", "worth").iter_rows())
+    none = dict(odds(rules, on=on, bot=STATED).select("tile", "worth").iter_rows())
     assert (none[29], none[27]) == (3 + 1, 2 + 0.5)
 
 
@@ -191,7 +195,7 @@ def test_a_second_specialist_that_is_worse() -> None:
     worth = {}
     for rule in ("choose", "keep-new", "keep-old"):
         rules = load_rules("extrawurm", [f"second_specialist={rule}"])
-        found = odds(rules, holds="sitting-hen", on={"weasel": 25})
+        found = odds(rules, holds="sitting-hen", on={"weasel": 25}, bot=STATED)
         worth[rule] = dict(found.select("tile", "worth").iter_rows())[25]
     assert worth == {"choose": 2, "keep-new": 2 + 0.5 - 1.5, "keep-old": 2}
 
@@ -215,9 +219,13 @@ def test_exact_only_tiles_are_taken_but_not_stolen() -> None:
 
 
 def test_what_specialists_are_worth() -> None:
-    """By the stated worths of `expected`: 1 for a bratworm and the apple, 0.5 for each other."""
+    """By the stated worths: 1 for a bratworm and the apple, 0.5 for each other."""
     frame = odds(
-        "extrawurm", holds="weasel", own=28, on={"raven": 23, "apple": 29, "golden-die": 27}
+        "extrawurm",
+        holds="weasel",
+        own=28,
+        on={"raven": 23, "apple": 29, "golden-die": 27},
+        bot=STATED,
     )
     worth = {tile or result: worth for result, tile, _, _, _, worth in frame.iter_rows()}
     assert worth[22] == 1
@@ -233,7 +241,7 @@ def test_the_bot_decides_about_the_golden_die() -> None:
     rules = load_rules("extrawurm", ["exact_only=[11,13,21]"])
     assert answer(Question(rules, holds="golden-die", own=25)).golden_die is True
     nine, eight = (chances(Problem(dice)).exactly[21] for dice in (9, 8))
-    found = answer(Question(rules, holds="golden-die", grill="21", bot="expected:bratworm=0"))
+    found = answer(Question(rules, holds="golden-die", grill="21", bot=f"{STATED},bratworm=0"))
     assert found.golden_die == (nine >= eight)
     assert found.value == pytest.approx(1.5 * max(nine, eight) - 0.5)
 

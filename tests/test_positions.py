@@ -196,7 +196,7 @@ def test_the_command_line_takes_a_position_and_plays_it_on(tmp_path, capsys):
     for wrong, words in (
         (["--from-position", str(file), "--seed", "3"], "the position has its own"),
         (["--from-position", str(tmp_path / "none.json")], "cannot be read"),
-        (["--from-position", str(file), "--position-at", "3"], "one of both"),
+        (["--from-position", str(file), "--position-at", "3"], "not both"),
         ([*game[1:], "--position-at", "999"], "The game is over after turn"),
     ):
         assert cli.run(["watch", *wrong]) == 2

@@ -86,7 +86,7 @@ def watch(
         raise PickosimError("--why is printed as text; the trace of --json has no field for it.")
     if position is None and bool(bots) == bool(folder):
         raise PickosimError(
-            "Name the bots to watch, or a run with --from: one of both; or a position with --from-position."
+            "Name the bots to watch, a run with --from, or a position with --from-position: one of them."
         )
     _check_source(context, folder, position)
     from pickosim.bots.guard import GAME_SECONDS, answer_seconds, check_seconds
@@ -132,12 +132,14 @@ def _check_source(context: typer.Context, folder: Path | None, position: Path | 
         refused["rotation"] = "--rotation goes only with --from."
     if folder is not None:
         for option in ("rules", "set", "seed"):
-            refused[option] = f"--{option} goes not with --from: the run has its own."
+            refused[option] = f"--{option} cannot be combined with --from: the run has its own."
     if position is not None:
         for option in ("rules", "set", "seed", "game"):
-            refused[option] = f"--{option} goes not with --from-position: the position has its own."
+            refused[option] = (
+                f"--{option} cannot be combined with --from-position: the position has its own."
+            )
         for option in ("from", "position-at"):
-            refused[option] = f"Watch with --{option} or with --from-position: one of both."
+            refused[option] = f"Watch with --{option} or with --from-position, not both."
     names = {"set": "sets", "from": "folder", "position-at": "position_at"}
     for option, said in refused.items():
         source = context.get_parameter_source(names.get(option, option))

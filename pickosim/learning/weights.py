@@ -47,6 +47,14 @@ class Weights:
         if changed:
             option, then, now = changed[0]
             return f"its weights are for the rules {self.rules.name}, where {option} is {then}, not {now}"
+        own, other = (layout_for(rulebook(one, players)) for one in (self.rules, rules))
+        if own != other:
+            has = (
+                "specialists or bratworms"
+                if self.rules.bratworms
+                else "neither specialists nor bratworms"
+            )
+            return f"its weights are for the rules {self.rules.name}, which have {has}"
         return ""
 
 

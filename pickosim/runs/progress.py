@@ -42,7 +42,7 @@ class Estimate:
 
     The clock starts with the first answer: before it, kernels are compiled and workers started. If later stages are
     known to come, it starts with the second stage and the estimate comes in the third: what a study does between
-    stages, as a training its fit, counts too.
+    stages counts too, such as the fit of a training.
     """
 
     def __init__(self) -> None:

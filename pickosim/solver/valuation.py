@@ -53,11 +53,11 @@ from pickosim.solver.solve import (
 )
 
 CACHE_SHARE = 1 / 8
-"""Limit of all caches of a process together, as a share of the machine's memory per core. There is one per kind of turn
-(plain, with the golden die, with the weasel); what the first leave, the next can have."""
+"""What the first cache of a process, that of plain turns, may take of the machine's memory per core. Every other kind of
+turn (with the golden die, with the weasel, by other rules) has a cache of its own, with what is left of that."""
 
 LEAST_MEGABYTES, MOST_MEGABYTES = 256.0, 2000.0
-"""A single cache may take at least and at most so much."""
+"""But a cache may always take so much, and never more than so much."""
 
 WINDOW, WINDOWS_SKIPPED, WORTHWHILE = 4096, 31, 0.1
 """Of so many pay-offs of a bot fewer than this share were in the cache: the next windows do without it."""
@@ -396,7 +396,7 @@ def clear_caches() -> None:
 
 
 def cache_megabytes(taken: float = 0.0) -> float:
-    """The limit of a new cache, if others may have `taken` so much; it decides how fast games are, not how they go."""
+    """The limit of a new cache, if others may take so much; it decides how fast games are played, not how they end."""
     try:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e6
     except (AttributeError, OSError, ValueError):  # not on every system

@@ -29,22 +29,27 @@ from pickosim.learning.net import win_chances
 from pickosim.learning.targets import errors_of
 from pickosim.learning.weights import Weights
 from pickosim.parcels import Parcel
-from pickosim.rules import RuleSet
+from pickosim.rules import MOST_TILES, RuleSet
 from pickosim.runs.sums import Sums
-from pickosim.stats.moments import RatioMoments, mean_rate, ratio_moments, ratio_rate
+from pickosim.stats.moments import (
+    CONFIDENCE,
+    RatioMoments,
+    mean_rate,
+    ratio_moments,
+    ratio_rate,
+    stratified_mean,
+)
+from pickosim.stats.multiple_testing import simultaneous
 from pickosim.studies.calibrate_options import CalibrateOptions
 from pickosim.studies.measures import rate_columns
 from pickosim.studies.schedule import chunks
-from pickosim.studies.sentences import plus_minus, quoted
+from pickosim.studies.sentences import half_width, plus_minus, quoted
 from pickosim.studies.study import Frames, StudyBase, about_unfinished, study_function
 from pickosim.studies.variants import GivenRules, StoredRules, read_rules
 
 DECILES = 10
 
-MOST_TILES = 32
-"""Tiles that may lie on the grill."""
-
-MOST_LEAD = 10
+SHOWN_LEAD = 10
 """Larger leads count as this."""
 
 BAND, BANDS = 5, 9
@@ -180,13 +185,13 @@ def position_sums(played: Recording, weights: Weights) -> Sums:
     predicted = np.rint(chance[going] * UNIT).astype(np.int64)
     won = np.rint(played.outcome[going] * UNIT).astype(np.int64)
     decile = np.minimum((chance[going] * DECILES).astype(np.int64), DECILES - 1)
-    standing = np.clip(lead[going], -MOST_LEAD, MOST_LEAD) + MOST_LEAD
+    standing = np.clip(lead[going], -SHOWN_LEAD, SHOWN_LEAD) + SHOWN_LEAD
     band = np.minimum(worms_left[going] // BAND, BANDS - 1)
     error = errors_of(chance, played.expected, played.first, players)[going]
     known = ~np.isnan(error)
     tiles = np.bitwise_count(positions["grill"][going]).astype(np.int64)[known]
     errors = np.rint(error[known] * UNIT).astype(np.int64)
-    leads = 2 * MOST_LEAD + 1
+    leads = 2 * SHOWN_LEAD + 1
     of_tiles = game[known], tiles, MOST_TILES + 1
     return {
         "games": np.array(len(played.wins), np.int64),
@@ -281,14 +286,16 @@ class Calibrate(StudyBase):
         """In which tenth the chances are furthest off."""
         unfinished = int(sums[0]["unfinished"])
         worst = max(frames["deciles"].to_dicts(), key=_off)
-        half = (worst["difference_high"] - worst["difference_low"]) / 2
-        number = plus_minus(100 * worst["difference"], 100 * half, sign="+")
+        number = plus_minus(
+            100 * worst["difference"], 100 * half_width(worst, "difference"), sign="+"
+        )
         return {
             "games": int(sums[0]["games"]),
             "unfinished": unfinished,
-            "headline": f"The win chances of {quoted(self.entrants[0].name)} are least accurate from "
-            f"{worst['chances']}: predicted {percent(worst['predicted'])} on average, actual "
-            f"{percent(worst['actual'])} ({number} points). In all other tenths they are nearer.",
+            "headline": f"In every tenth of them, the win chances of {quoted(self.entrants[0].name)} are within "
+            f"{100 * _furthest_off(sums[0]):.2f} points of how often it won (95 %, all tenths together). The largest "
+            f"difference is from {worst['chances']}: predicted {percent(worst['predicted'])} on average, actual "
+            f"{percent(worst['actual'])} ({number} points).",
             "sentences": [],
             "remarks": [
                 "Chances are for the player who has just moved, after every turn of games in which all seats play the "
@@ -301,6 +308,19 @@ class Calibrate(StudyBase):
 
 def _off(row: Row) -> float:
     return abs(float(row["difference"]))
+
+
+def _furthest_off(sums: Sums) -> float:
+    """How far predicted and actual win share may be apart in any tenth, by intervals that hold together."""
+    known = np.flatnonzero(sums["decile_off"][:, 0]).tolist()
+    ends = [
+        end
+        for k in known
+        for end in stratified_mean([ratio_moments([_ratio(sums, "decile_off", k)])]).interval(
+            simultaneous(CONFIDENCE, len(known))
+        )
+    ]
+    return max(map(abs, ends), default=0.0)
 
 
 def _decile_rows(sums: Sums) -> list[Row]:
@@ -335,7 +355,7 @@ def _error_rows(sums: Sums) -> Iterator[Row]:
 
 
 def _lead_rows(sums: Sums) -> Iterator[Row]:
-    leads = 2 * MOST_LEAD + 1
+    leads = 2 * SHOWN_LEAD + 1
     for group in np.flatnonzero(sums["lead_won"][:, 0]).tolist():
         band, standing = divmod(group, leads)
         first = BAND * band
@@ -343,7 +363,7 @@ def _lead_rows(sums: Sums) -> Iterator[Row]:
             "worms_left": f"{first} or more"
             if band == BANDS - 1
             else f"{first} to {first + BAND - 1}",
-            "lead": standing - MOST_LEAD,
+            "lead": standing - SHOWN_LEAD,
             "games": int(sums["games"]),
             "positions": int(sums["lead_won"][group, 0]),
             "predicted": _mean(sums, "lead_predicted", group),

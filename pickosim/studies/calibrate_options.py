@@ -16,8 +16,8 @@ from pickosim.studies.options import (
     Players,
     Seed,
     StudyOptions,
+    check_bot,
 )
-from pickosim.studies.rank_options import check_bot
 
 
 @dataclass(frozen=True, config=CHECKED)

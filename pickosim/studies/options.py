@@ -106,6 +106,14 @@ def check_bots(bots: Bots) -> None:
     make_entrants(split_bot_list(bots) if isinstance(bots, str) else bots)
 
 
+def check_bot(bot: Bot) -> None:
+    """Refuse a bot that cannot be found or made, and several at once."""
+    from pickosim.bots.entrants import make_entrants
+
+    if len(make_entrants([bot])) > 1:
+        raise PickosimError(f"One bot is expected here, and {bot} stands for several.")
+
+
 def check_rules(rules: Rules | Sequence[Rules]) -> None:
     """Refuse rules that cannot be read."""
     for given in [rules] if isinstance(rules, str | Path | RuleSet) else rules:

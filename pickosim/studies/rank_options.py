@@ -7,7 +7,6 @@ from typing import Annotated, ClassVar
 from pydantic.dataclasses import dataclass
 
 from pickosim.amounts import parse_count
-from pickosim.errors import PickosimError
 from pickosim.studies.options import (
     BOT_HINT,
     CHECKED,
@@ -17,15 +16,8 @@ from pickosim.studies.options import (
     Players,
     Seed,
     StudyOptions,
+    check_bot,
 )
-
-
-def check_bot(bot: Bot) -> None:
-    """Refuse a bot that cannot be found or made, and several at once."""
-    from pickosim.bots.entrants import make_entrants
-
-    if len(make_entrants([bot])) > 1:
-        raise PickosimError(f"One bot is ranked at a time, and {bot} stands for several.")
 
 
 @dataclass(frozen=True, config=CHECKED)

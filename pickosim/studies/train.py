@@ -14,6 +14,7 @@ from functools import cached_property
 from hashlib import sha256
 from math import ceil, sqrt
 from pathlib import Path
+from shlex import quote
 from typing import Any, ClassVar
 
 import numpy as np
@@ -72,6 +73,10 @@ def plan(options: TrainOptions) -> Train:
     """The training that these options ask for; whatever cannot be played is refused."""
     given, rules = read_rules(options.rules, options.set)
     rulebook(rules, options.players)  # raises an error if the rules do not allow these seats
+    if options.start is not None and options.start == options.out:
+        raise PickosimError(
+            f"{options.start} would be overwritten by the new weights; name another file."
+        )
     bots = [TEACHER, SPARRING] if options.against is None else [options.against]
     entrants = tuple(make_entrants(bots))
     for entrant in entrants:
@@ -137,6 +142,10 @@ class Start:
 
     def weights(self) -> Weights:
         """The weights, which must be as they were."""
+        if not Path(self.file).is_file():
+            raise PickosimError(
+                f"{self.file}, which the training started from, is not in {Path.cwd()}. Resume the run where it began."
+            )
         if file_digest(Path(self.file)) != self.digest:
             raise PickosimError(
                 f"{self.file} has changed since the run began. Restore it, or start a new run."
@@ -177,8 +186,8 @@ class Train(StudyBase):
     def command(self) -> str:
         """The command of this training."""
         rules = " ".join(as_arguments(self.rules))
-        against = f" --against {self.against}" if self.against else ""
-        start = f" --start {self.start.file}" if self.start else ""
+        against = f" --against {quote(self.against)}" if self.against else ""
+        start = f" --start {quote(self.start.file)}" if self.start else ""
         return (
             f"pickosim train {rules} --players {self.players} --games {self.games} --rounds {self.rounds} "
             f"--test-games {self.test_games} --seed {self.seed}{against}{start}"
@@ -371,7 +380,9 @@ class _Pupil:
         start = study.start.weights() if study.start else None
         self.fit = Fit(widened(start.net) if start else new_parameters(facts, study.seed))
         self.seen = np.zeros(facts, np.int64)
-        """How often each fact has been true."""
+        """How often each fact has been true; what the net that it starts from has learned counts too."""
+        if start:
+            self.seen += start.net.facts.any(axis=1)
         self.history: list[tuple[int, float]] = []
         """By round: positions learned from, and the mean squared error of the fit."""
         self.pool: list[tuple[NDArray[np.int16], NDArray[np.float32]]] = []
@@ -389,7 +400,9 @@ class _Pupil:
         new = slots, (targets / CHANCE_ONE).astype(np.float32)
         self.seen += np.bincount(slots.reshape(-1), minlength=len(self.seen))
         first = number == 0 and study.start is None
-        self.pool = [*self.pool[1 - KEPT :], new] if number > 1 else [new]
+        # Positions of the first round, without a learner, are not kept.
+        kept = [] if first or (number == 1 and study.start is None) else self.pool[1 - KEPT :]
+        self.pool = [*kept, new]
         rate = FIRST_RATE if first else RATE * RATE_DECAY ** max(0, number - 1)
         error = self.fit.run(
             np.concatenate([slots for slots, _ in self.pool]),

@@ -34,7 +34,7 @@ LEARNER = "learner"
 """Stands for the net in training at a table of bots."""
 
 TEACHER = "expected"
-"""Plays the first round, and all tests."""
+"""Plays the first round and all tests, unless a best response is trained."""
 
 _PACKED = 4
 """Features in a number of 64 bits."""
@@ -128,7 +128,7 @@ class Lesson(_Games):
 
 @dataclass(frozen=True)
 class Test(_Games):
-    """Blocks of games of the net against `expected`, with the same dice in each seat."""
+    """Blocks of games of the net against a bot in all other seats, with the same dice in each seat."""
 
     @property
     def games(self) -> int:

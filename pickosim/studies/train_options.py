@@ -11,14 +11,13 @@ from pydantic.dataclasses import dataclass
 from pickosim.amounts import parse_count
 from pickosim.errors import PickosimError
 from pickosim.studies.options import (
-    BOT_HINT,
     CHECKED,
     OneRuleSet,
     Option,
     Players,
     Seed,
     StudyOptions,
-    check_bots,
+    check_bot,
 )
 
 WEIGHTS = ".npz"
@@ -57,7 +56,7 @@ class TrainOptions(StudyOptions):
     rounds: Annotated[
         int,
         Option(
-            "Rounds; the first is of games of `expected`.",
+            "Rounds; the first is of games of `expected`, or of the bot of --against.",
             8,
             metavar="NUMBER",
             check=check_rounds,
@@ -66,7 +65,7 @@ class TrainOptions(StudyOptions):
     test_games: Annotated[
         int | str,
         Option(
-            "Games per round that test it against `expected`.",
+            "Games per round that test it against `expected`, or the bot of --against.",
             "10k",
             metavar="NUMBER",
             check=parse_count,
@@ -80,8 +79,7 @@ class TrainOptions(StudyOptions):
             "champion",
             metavar="BOT",
             default="`expected`, `winner` and itself in lessons, `expected` in tests",
-            check=check_bots,
-            hint=BOT_HINT,
+            check=check_bot,
         ),
     ] = field(default=None, kw_only=True)
     start: Annotated[
