@@ -495,12 +495,21 @@ KEYS = {
 }
 
 
-@pytest.fixture
-def short_bench(monkeypatch):
-    """The benchmark with a few games a case: its form, not its figures."""
+@pytest.fixture(scope="module")
+def bench_rows():
+    """The benchmark with a few games per case, run once: its form, not its figures."""
     bench = importlib.import_module("pickosim.bench")
-    monkeypatch.setattr(bench, "REPEATS", 1)
-    monkeypatch.setattr(bench, "_games_for", lambda *_args, **_options: 64)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bench, "REPEATS", 1)
+        patch.setattr(bench, "_games_for", lambda *_args, **_options: 64)
+        return bench.run_bench(0.01)
+
+
+@pytest.fixture
+def short_bench(monkeypatch, bench_rows):
+    """The command prints the benchmark that was run."""
+    bench = importlib.import_module("pickosim.bench")
+    monkeypatch.setattr(bench, "run_bench", lambda seconds: bench_rows)
 
 
 def assert_bench(rows: list[dict[str, Any]]) -> None:

@@ -202,12 +202,12 @@ def lead(results: pickosim.Results) -> None:
 
 
 HEADLINES: dict[str, tuple[str, Callable[[pickosim.Results], None]]] = {
-    "ladder": ("2k", ladder),
+    "ladder": ("600", ladder),
     "rule_sets": ("400", rule_sets),
     "readings": ("400", readings),
-    "specialists": ("100", specialists),
+    "specialists": ("60", specialists),
     "specialists_boxed": ("100", specialists_boxed),
-    "specialists_settings": ("400", settings),
+    "specialists_settings": ("160", settings),
     "first_seat": ("2k", first_seat),
     "flipping": ("4k", flipping),
     "ceiling_classic": ("600", ceiling),

@@ -386,6 +386,7 @@ def test_a_mistake_in_a_worker_reaches_its_reader(tmp_path, only_workers):
 # ------------------------------------------------------------------------------- are intervals true
 
 
+@pytest.mark.long
 def test_intervals_cover_the_truth_as_often_as_they_say():
     """Over 200 seeded tournaments; the truth is what one of 20 times their length finds."""
     bots = ["eager", "cautious"]
