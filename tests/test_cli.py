@@ -818,7 +818,7 @@ def test_all_names_the_built_in_bots_and_a_focus_enters(tmp_path, monkeypatch):
     for option, said in (({"focus": "all"}, "The focus is one bot"), ({"focus": "egaer"}, "eager")):
         with pytest.raises(pickosim.PickosimError, match=said):
             pickosim.tournament(["eager", "thief"], **option)
-    with pytest.raises(pickosim.PickosimError, match="One bot is expected here"):
+    with pytest.raises(pickosim.PickosimError, match=r"Name one bot, e\.g\. winner"):
         pickosim.rank("threshold:target=21..23")
 
 

@@ -481,5 +481,5 @@ def test_a_training_is_resumed_only_with_the_weights_it_started_from(tiny, tmp_p
 
 
 def test_one_bot_is_trained_against():
-    with pytest.raises(PickosimError, match="One bot is expected here, and all stands for several"):
+    with pytest.raises(PickosimError, match=r"Name one bot, e\.g\. winner; all stands"):
         pickosim.train(against="all", games=40)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from pickosim.columns import Frame
-from pickosim.reports.cells import frame_grid
+from pickosim.reports.cells import frame_grid, lead_text
 from pickosim.reports.layout import Grid, grid
-from pickosim.studies.calibrate import FRAMES
+from pickosim.studies.calibrate import FEW_POSITIONS, FRAMES
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,13 +40,13 @@ def _shown(name: str) -> Frame:
 
 def by_lead_grid(by_lead: pl.DataFrame) -> Grid:
     """The win chance by lead (rows) and worms left (columns)."""
-    rows = by_lead.to_dicts()
+    rows = [row for row in by_lead.to_dicts() if row["positions"] >= FEW_POSITIONS]
     bands = list(dict.fromkeys(row["worms_left"] for row in rows))
     chances = {(row["lead"], row["worms_left"]): row["predicted"] for row in rows}
     leads = sorted({row["lead"] for row in rows}, reverse=True)
     cells = [
         [
-            f"{lead:+d}",
+            lead_text(lead),
             *(
                 f"{100 * chances[lead, band]:.1f}" if (lead, band) in chances else ""
                 for band in bands
@@ -54,5 +54,8 @@ def by_lead_grid(by_lead: pl.DataFrame) -> Grid:
         ]
         for lead in leads
     ]
-    title = "Predicted win chance in %, by lead over the best rival and worms left on the grill"
+    title = (
+        "Predicted win chance in %, by lead over the best rival and worms left on the grill "
+        f"({FEW_POSITIONS} positions or more)"
+    )
     return grid(title, [("lead", "right"), *((band, "right") for band in bands)], cells)

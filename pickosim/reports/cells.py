@@ -21,6 +21,7 @@ from pickosim.columns import (
     rating_text,
 )
 from pickosim.reports.layout import Grid, grid
+from pickosim.studies.calibrate import SHOWN_LEAD
 from pickosim.studies.measures import MEASURES, measure_format
 from pickosim.studies.sentences import plus_minus
 
@@ -143,6 +144,13 @@ def with_error(row: Row, name: str, scale: float = 1.0, sign: str = "") -> str:
     if low < high and value in (low, high):
         return f"{low:.1f} to {high:.1f}"  # a share of 0 or 1: its interval has one side only
     return plus_minus(value, (high - low) / 2, sign=sign)
+
+
+def lead_text(lead: int) -> str:
+    """A lead in worms; the largest stands for all that are larger."""
+    if abs(lead) < SHOWN_LEAD:
+        return f"{lead:+d}"
+    return f"{'≥' if lead > 0 else '≤'} {lead:+d}"
 
 
 def frame_grid(title: str, frame: pl.DataFrame, table: Frame) -> Grid:

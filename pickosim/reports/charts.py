@@ -24,9 +24,10 @@ import polars as pl
 
 from pickosim.columns import NUMBER, PLACE_POINTS, percent
 from pickosim.errors import PickosimError
-from pickosim.reports.cells import difference_label
+from pickosim.reports.cells import difference_label, lead_text
 from pickosim.runs.folder import records
 from pickosim.stats.quantiles import histogram_quantile
+from pickosim.studies.calibrate import FEW_POSITIONS
 from pickosim.studies.measures import MEASURES
 from pickosim.studies.sentences import is_beyond_chance
 
@@ -34,7 +35,7 @@ try:
     import altair as alt
 except ImportError as error:
     raise PickosimError(
-        "Charts and reports need more packages; in a checkout of pickosim: pip install '.[report]'."
+        "Charts and reports need more packages; in a checkout of pickosim: pip install -e '.[report]'."
     ) from error
 
 Point = dict[str, Any]
@@ -47,9 +48,6 @@ MOST_ROWS = 24
 
 MOST_BARS = 60
 """Bars of a histogram of game lengths."""
-
-FEW_POSITIONS = 50
-"""Positions that a cell of a heat map needs to be shown."""
 
 PANEL = 230
 """Width of a small chart at the least."""
@@ -804,20 +802,18 @@ def deciles(deciles: pl.DataFrame) -> Drawing:
 
 def by_lead(by_lead: pl.DataFrame, players: int) -> Drawing:
     """The win chance by lead and by worms left on the grill, as a heat map; the largest lead on top."""
+    rows = sorted(records(by_lead), key=lambda row: -row["lead"])
     cells = [
         {
-            "label": f"{row['lead']:+d}",
+            "label": lead_text(row["lead"]),
             "column": row["worms_left"],
             "share": 100 * row["predicted"],
-            "said": f"lead {row['lead']:+d}, {row['worms_left']} worms left: predicted "
+            "said": f"lead {lead_text(row['lead'])}, {row['worms_left']} worms left: predicted "
             f"{percent(row['predicted'])}, actual {value_text(row, 'actual', percent)}",
         }
-        for row in sorted(records(by_lead), key=lambda row: -row["lead"])
+        for row in rows
         if row["positions"] >= FEW_POSITIONS
     ]
-    order = list(dict.fromkeys(by_lead["worms_left"].to_list()))
-    cells.sort(key=lambda cell: order.index(cell["column"]))
-    cells.sort(key=lambda cell: -int(cell["label"]))
     return heat_map(cells, "chance to win, %", 100 / players, "worms left on the grill")
 
 

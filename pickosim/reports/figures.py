@@ -471,7 +471,7 @@ def _calibrate(results: Results) -> Iterator[Figure]:
         "by-lead",
         "What a position is worth",
         "The chance to win of the player who has just moved, by its lead in worms over the best rival and by the worms "
-        f"left on the grill. Cells with fewer than {charts.FEW_POSITIONS} positions are empty.",
+        f"left on the grill. Cells with fewer than {calibrate.FEW_POSITIONS} positions are empty.",
         by_lead,
         frames["by_lead"],
         lambda: charts.by_lead(by_lead, players),

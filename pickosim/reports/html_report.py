@@ -246,7 +246,7 @@ def _vl_convert() -> Any:
         import vl_convert
     except ImportError as error:
         raise PickosimError(
-            "Charts and reports need more packages; in a checkout of pickosim: pip install '.[report]'."
+            "Charts and reports need more packages; in a checkout of pickosim: pip install -e '.[report]'."
         ) from error
     return vl_convert
 

@@ -58,6 +58,12 @@ BAND, BANDS = 5, 9
 UNIT = 24 * PARTS
 """Chances and wins are counted in such parts, so that sums are whole numbers."""
 
+FEW_GAMES = 30
+"""Games that the figures of a tenth need to count in the headline."""
+
+FEW_POSITIONS = 50
+"""Positions that a lead needs to be shown in a picture or a cross table."""
+
 CHUNK = 10_000
 """Games at a time: all their positions are in memory."""
 
@@ -285,17 +291,10 @@ class Calibrate(StudyBase):
     def summary(self, sums: Sequence[Sums], frames: Frames) -> dict[str, Any]:
         """In which tenth the chances are furthest off."""
         unfinished = int(sums[0]["unfinished"])
-        worst = max(frames["deciles"].to_dicts(), key=_off)
-        number = plus_minus(
-            100 * worst["difference"], 100 * half_width(worst, "difference"), sign="+"
-        )
         return {
             "games": int(sums[0]["games"]),
             "unfinished": unfinished,
-            "headline": f"In every tenth of them, the win chances of {quoted(self.entrants[0].name)} are within "
-            f"{100 * _furthest_off(sums[0]):.2f} points of how often it won (95 %, all tenths together). The largest "
-            f"difference is from {worst['chances']}: predicted {percent(worst['predicted'])} on average, actual "
-            f"{percent(worst['actual'])} ({number} points).",
+            "headline": _headline(self.entrants[0].name, sums[0], frames["deciles"].to_dicts()),
             "sentences": [],
             "remarks": [
                 "Chances are for the player who has just moved, after every turn of games in which all seats play the "
@@ -310,17 +309,25 @@ def _off(row: Row) -> float:
     return abs(float(row["difference"]))
 
 
-def _furthest_off(sums: Sums) -> float:
-    """How far predicted and actual win share may be apart in any tenth, by intervals that hold together."""
-    known = np.flatnonzero(sums["decile_off"][:, 0]).tolist()
-    ends = [
-        end
-        for k in known
-        for end in stratified_mean([ratio_moments([_ratio(sums, "decile_off", k)])]).interval(
-            simultaneous(CONFIDENCE, len(known))
-        )
-    ]
-    return max(map(abs, ends), default=0.0)
+def _headline(bot: str, sums: Sums, rows: Sequence[Row]) -> str:
+    """How far the chances may be off, by intervals that hold together; tenths with few games do not count."""
+    moments = {
+        k: ratio_moments([_ratio(sums, "decile_off", k)])
+        for k in np.flatnonzero(sums["decile_off"][:, 0]).tolist()
+    }
+    known = [k for k, one in moments.items() if one.n >= FEW_GAMES]
+    if not known:
+        return f"There are too few games to tell how accurate the win chances of {quoted(bot)} are."
+    level = simultaneous(CONFIDENCE, len(known))
+    ends = [end for k in known for end in stratified_mean([moments[k]]).interval(level)]
+    by_tenth = dict(zip(moments, rows, strict=True))
+    worst = max((by_tenth[k] for k in known), key=_off)
+    apart = plus_minus(100 * worst["difference"], 100 * half_width(worst, "difference"), sign="+")
+    return (
+        f"The win chances of {quoted(bot)} are at most {100 * max(map(abs, ends)):.1f} points off in every tenth (95 %, all "
+        f"tenths together). The largest difference is from {worst['chances']}: predicted "
+        f"{percent(worst['predicted'])} on average, actual {percent(worst['actual'])} ({apart} points)."
+    )
 
 
 def _decile_rows(sums: Sums) -> list[Row]:

@@ -111,7 +111,7 @@ def check_bot(bot: Bot) -> None:
     from pickosim.bots.entrants import make_entrants
 
     if len(make_entrants([bot])) > 1:
-        raise PickosimError(f"One bot is expected here, and {bot} stands for several.")
+        raise PickosimError(f"Name one bot, e.g. winner; {bot} stands for several.")
 
 
 def check_rules(rules: Rules | Sequence[Rules]) -> None:

@@ -351,14 +351,18 @@ class Train(StudyBase):
         games, share = tested
         unfinished = sum(int(part["unfinished"]) for part in sums if part)
         rivals = f"`{self.rival}`" if self.players == 2 else f"{self.players - 1} × `{self.rival}`"
-        learner = f"The best response to `{self.against}`" if self.against else "The champion"
+        learner = f"The best response to `{self.against}`" if self.against else "The trained net"
         return {
             "games": self.all_games,
             "unfinished": unfinished,
             "headline": f"{learner} wins {_share(share)} of {games:,} games against {rivals}; "
             f"{percent(1 / self.players)} would be even.",
             "sentences": [],
-            "remarks": [*about_unfinished(unfinished)],
+            "remarks": [
+                f"The weights are in {WEIGHTS_FILE} of the run's folder, and in the file that --out names; "
+                "champion:weights=FILE plays them.",
+                *about_unfinished(unfinished),
+            ],
         }
 
 
