@@ -483,3 +483,15 @@ def test_a_training_is_resumed_only_with_the_weights_it_started_from(tiny, tmp_p
 def test_one_bot_is_trained_against():
     with pytest.raises(PickosimError, match=r"Name one bot, e\.g\. winner; all stands"):
         pickosim.train(against="all", games=40)
+
+
+def test_a_calibration_says_how_far_off_it_may_be_or_that_games_are_too_few(tiny):
+    path, _ = tiny
+    spec = f"champion:weights={path}"
+    assert calibrate(spec, games=1).headline.startswith("There are too few games to tell")
+    found = calibrate(spec, games=400, seed=1)
+    said = float(found.headline.split("at most ")[1].split(" points")[0])
+    # Intervals that hold together are wider than each for itself.
+    known = found.deciles.filter(pl.col("positions") > 300)
+    widest = 100 * known.select(pl.max_horizontal("difference_high", -pl.col("difference_low")))
+    assert said > widest.to_series().max() - 0.1
