@@ -59,8 +59,9 @@ turn (with the golden die, with the weasel, by other rules) has a cache of its o
 LEAST_MEGABYTES, MOST_MEGABYTES = 256.0, 2000.0
 """But a cache may always take so much, and never more than so much."""
 
-WINDOW, WINDOWS_SKIPPED, WORTHWHILE = 4096, 31, 0.1
-"""Of so many pay-offs of a bot fewer than this share were in the cache: the next windows do without it."""
+WINDOW, WINDOWS_SKIPPED, WORTHWHILE = 4096, 31, 0.3
+"""Of so many pay-offs of a bot fewer than this share were in the cache: the next windows do without it. A solution that
+is written to memory and not found again costs more than solving it."""
 
 
 class Values(NamedTuple):

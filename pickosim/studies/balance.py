@@ -95,7 +95,7 @@ LONG_CHUNK = 20.0
 """Seconds that a worker needs for a chunk: longer than a tournament's, for the larger batch."""
 
 BRANCHES = 16
-"""About how many games a game with all its branches takes as long as."""
+"""A game with all its branches takes about as long as so many games."""
 
 FIRST_LOOK = 4000
 """Blocks before the first check whether to stop; a further one is worth taking half as many blocks later."""
