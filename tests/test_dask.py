@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -297,6 +298,11 @@ def certificate(tmp_path_factory) -> dict[str, str]:
     return {name: str(path) for name, path in names.items()}
 
 
+def io_loops() -> set[threading.Thread]:
+    """The threads of Dask's clients and clusters that are open in this process."""
+    return {thread for thread in threading.enumerate() if thread.name == "IO loop"}
+
+
 def test_tls_is_up_to_the_configuration_of_dask(certificate, whole):
     security = distributed.Security(**certificate, require_encryption=True)
     with distributed.LocalCluster(
@@ -309,8 +315,10 @@ def test_tls_is_up_to_the_configuration_of_dask(certificate, whole):
     ) as cluster:
         address = cluster.scheduler_address
         assert address.startswith("tls://")
+        loops = io_loops()
         with pytest.raises(PickosimError, match=rf"No Dask scheduler answers at {address}: TLS"):
             played(scheduler=address)
+        assert io_loops() == loops, "the client that failed was not closed"
         tls = {
             "ca-file": certificate["tls_ca_file"],
             "client.cert": certificate["tls_client_cert"],

@@ -177,9 +177,13 @@ def connected(address: str, say: Say) -> Iterator[Cluster]:
         raise PickosimError(
             "The Dask backend needs more packages; in a checkout of pickosim: pip install '.[dask]'."
         ) from error
+    # Made and connected in two steps, as a client that could not connect has to be closed. Dask leaves that
+    # to the garbage collector, and a collection in the thread of the next client waits for that client's lock.
+    client: Any = Client.__new__(Client)
     try:
-        client: Any = Client(address, timeout="10s")  # type: ignore[no-untyped-call]
+        client.__init__(address, timeout="10s")
     except (OSError, ValueError, TypeError) as error:
+        client.close()
         raise PickosimError(
             f"No Dask scheduler answers at {address}: {error}".rstrip(".") + "."
         ) from error
