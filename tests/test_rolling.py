@@ -108,7 +108,8 @@ def test_single_precision_decides_like_double_but_for_ties(preset):
             # Of a pay-off with the bonus, totals that are out of reach with so many 1s are -inf.
             reached = np.isfinite(scaled)
             assert reached[:, part.graph.columns :].all()
-            single = part.solutions[part.which]
+            slots = range(part.graph.slots)
+            single = np.column_stack([part.solutions.at(slot) for slot in slots])
             assert np.array_equal(np.isfinite(single), reached)
             assert np.abs(scaled[reached]).max() <= 1 + 1e-9
             error = np.abs(scaled[reached] - single[reached]).max()

@@ -22,6 +22,7 @@ from pickosim.solver.graph import BUST, WORTH, Problem, Rolled, Standing, graph,
 from pickosim.solver.law import Law, law
 from pickosim.solver.solve import (
     Optimal,
+    Solutions,
     best_face,
     chances,
     payoff_rows,
@@ -214,14 +215,14 @@ def test_every_value_and_choice_is_that_of_brute_force(problem: Problem, seed: i
     roll_on = np.array([reference.roll_on(state) for state in all_states])
     np.testing.assert_allclose(solutions[0, slots], roll_on, atol=1e-13)
     stop = np.array([reference.stop(state) for state in all_states])
-    np.testing.assert_array_equal(
-        should_stop(plan, solutions, np.zeros(len(stop), np.int64), at), roll_on <= stop + 1e-11
-    )
+    everywhere = Solutions.of_rows(solutions, np.zeros(len(stop), np.int64))
+    np.testing.assert_array_equal(should_stop(plan, everywhere, at), roll_on <= stop + 1e-11)
 
     situations = [(state, throw) for state in all_states for throw, _ in reference.throws(state)]
-    at_roll, which = rolled(situations), np.zeros(len(situations), np.int64)
-    faces = best_face(plan, solutions, which, at_roll).tolist()
-    rerolls = should_reroll(plan, solutions, which, at_roll).tolist()
+    at_roll = rolled(situations)
+    everywhere = Solutions.of_rows(solutions, np.zeros(len(situations), np.int64))
+    faces = best_face(plan, everywhere, at_roll).tolist()
+    rerolls = should_reroll(plan, everywhere, at_roll).tolist()
     for (state, throw), face, reroll in zip(situations, faces, rerolls, strict=True):
         values = reference.choices(state, throw)
         best = max(values.values(), default=reference.bust[state.earned])
@@ -410,6 +411,11 @@ ENTRY_BYTES = 4 * graph(Problem(3)).slots + 56
 """What a solution of three dice takes in the cache."""
 
 
+def as_rows(solutions: Solutions) -> np.ndarray:
+    """(n, S): solutions of three dice, as `solve` returns them."""
+    return np.column_stack([solutions.at(slot) for slot in range(graph(Problem(3)).slots)])
+
+
 @given(
     st.integers(0, 2**32),
     st.floats(0, 3),
@@ -422,11 +428,9 @@ def test_cache_is_right_and_bounded(seed: int, megabytes: float, calls: list[lis
     payoff = random_payoffs(problem, seed, 3000).astype(np.float32)
     expected = solve(store.graph, payoff)
     for rows in calls:
-        solutions, which = store.find(payoff[rows])
-        np.testing.assert_array_equal(solutions[which], expected[rows])
+        np.testing.assert_array_equal(as_rows(store.find(payoff[rows])), expected[rows])
         assert store.bytes <= max(1e6 * megabytes, ENTRY_BYTES * AT_ONCE)
-        anew, every = store.solve_anew(payoff[rows])
-        np.testing.assert_array_equal(anew[every], expected[rows])
+        np.testing.assert_array_equal(as_rows(store.solve_anew(payoff[rows])), expected[rows])
     assert store.solved + store.hits == 2 * sum(map(len, calls))
 
 

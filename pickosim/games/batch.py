@@ -274,7 +274,6 @@ class Batch:
                 rows[part.games],
                 part.graph,
                 part.solutions,
-                part.which,
                 values.claim,
                 values.keeps_new,
                 self.log,

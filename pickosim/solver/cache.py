@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from pickosim.engine.dice import mix
 from pickosim.engine.kernels import kernel, shared
 from pickosim.solver.graph import Int, Problem, graph
-from pickosim.solver.solve import checked, solve_rows, weights_of
+from pickosim.solver.lanes import LANES, aligned
+from pickosim.solver.solve import Solutions, checked, solve_rows, solve_side_by_side, weights_of
 
 AT_ONCE = 1024
 """Pay-offs of one call, at most."""
@@ -74,11 +75,10 @@ class Cache:
         """Size of the solutions so far and their index."""
         return self._filled * self._entry_bytes
 
-    def find(self, payoffs: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """Find the solutions of (n, C) pay-offs, AT_ONCE at most; solve those that are not in the cache.
+    def find(self, payoffs: NDArray[np.float32]) -> Solutions:
+        """The solutions of (n, C) pay-offs, AT_ONCE at most; those that are not in the cache are solved.
 
-        Returns all entries (E, S) and which of them are the solutions (n,). These are valid until the next
-        call, which may overwrite entries.
+        They are valid until the next call, which may overwrite entries.
         """
         self._calls += 1
         payoffs = checked(self.graph, payoffs)
@@ -97,22 +97,19 @@ class Cache:
         self._filled = max(self._filled, int(entries.max(initial=-1)) + 1)
         self.solved += len(rows)
         self.hits += len(payoffs) - len(rows)
-        return self._solutions, entries
+        return Solutions.of_rows(self._solutions, entries)
 
-    def solve_anew(
-        self, payoffs: NDArray[np.float32]
-    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """Solve (n, C) pay-offs, AT_ONCE at most, without the cache; returns the same as `find`.
+    def solve_anew(self, payoffs: NDArray[np.float32]) -> Solutions:
+        """The solutions of (n, C) pay-offs, AT_ONCE at most, without the cache; valid until the next call.
 
         For pay-offs that will not occur again: a small buffer stays in the processor's cache.
         """
-        if self._buffer is None:
-            self._buffer = np.empty((AT_ONCE, self.graph.slots), np.float32)
-        every = np.arange(len(payoffs))
         payoffs = checked(self.graph, payoffs)
-        solve_rows(self.graph, self._weights, payoffs, every, every, self._buffer)
+        if self._buffer is None:
+            self._buffer = aligned(AT_ONCE * self.graph.slots, payoffs)
+        first = solve_side_by_side(self.graph, self._weights, payoffs, self._buffer)
         self.solved += len(payoffs)
-        return self._buffer, every
+        return Solutions(self._buffer, first, LANES)
 
     def _make_room(self) -> None:
         """Drop old solutions."""

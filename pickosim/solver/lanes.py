@@ -10,12 +10,26 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import types
-from numba.extending import intrinsic, models, register_model
+from numba.extending import intrinsic, models, register_jitable, register_model
+from numpy.typing import NDArray
 
-LANES = 32
+LANES = 64
 """Numbers per vector: several registers full, so that the next sum need not wait for the last."""
+
+CACHE_LINE = 64
+"""Bytes. Reading a register that lies in two lines takes twice as long."""
+
+
+@register_jitable
+def aligned(size: int, like: NDArray[Any]) -> NDArray[Any]:
+    """(size,): an array of the type of another, not filled, that begins with a cache line."""
+    space = np.empty(size + CACHE_LINE // like.itemsize, like.dtype)
+    over = np.int64(space.ctypes.data) % CACHE_LINE
+    begin = (CACHE_LINE - over) // like.itemsize
+    return space[begin : begin + size]
 
 
 class _Vector(types.Type):

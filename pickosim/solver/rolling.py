@@ -26,7 +26,7 @@ from pickosim.engine.turn import (
 )
 from pickosim.solver.graph import Graph, Int, bust_of, earns, slots_of
 from pickosim.solver.lanes import prefetch
-from pickosim.solver.solve import HIGHEST_FACE, SINGLE_TOLERANCE
+from pickosim.solver.solve import HIGHEST_FACE, SINGLE_TOLERANCE, Numbers, Solutions
 
 GROUP = 32
 """Games whose turns are played side by side, roll by roll: what one needs from memory is fetched while the others roll."""
@@ -41,19 +41,18 @@ def play_out(
     seat: int,
     rows: NDArray[np.int32],
     graph: Graph,
-    solutions: NDArray[np.float32],
-    which: NDArray[np.int64],
+    solutions: Solutions,
     claim: NDArray[np.float64],
     keeps_new: NDArray[np.bool_],
     log: Log,
 ) -> None:
-    """Play turns that have begun to the end, by solution which[k] in row rows[k].
+    """Play turns that have begun to the end, in row rows[k] by the k-th solution.
 
     `claim` (n, B, T) says what claiming each tile is worth, without and with a bratworm for 1s, and
     `keeps_new` (n, B, T) whether the newer of two specialists is then kept. Bratworms come from the richest.
     """
     book: Rulebook = books[0]
-    numbers = solutions.reshape(-1)
+    numbers, step = solutions.numbers, solutions.step
     rolling = np.empty(GROUP, np.int64)
     places = np.empty((GROUP, FACES + 1, 2), np.int64)
     for first in range(0, len(rows), GROUP):
@@ -65,7 +64,7 @@ def play_out(
                 k = rolling[i]
                 hand: Hand = hands[rows[k]]
                 roll_dice(book, rolls, table[rows[k]], hand, log)
-                _find_choices(graph, which[k], hand, numbers, places[i])
+                _find_choices(graph, solutions, k, hand, places[i])
             still = 0
             for i in range(left):
                 k = rolling[i]
@@ -73,13 +72,14 @@ def play_out(
                 hand = hands[rows[k]]
                 face, value = _best_face(hand, numbers, places[i])
                 if hand.weasel and (book.weasel_rescues_bust or not is_bust(hand)):
-                    start, earned = which[k] * graph.slots, as_int(hand.earned)
-                    keep = value if face else np.float64(numbers[start + bust_of(graph, earned)])
+                    start, earned = solutions.first[k], as_int(hand.earned)
+                    bust = numbers[start + bust_of(graph, earned) * step]
+                    keep = value if face else np.float64(bust)
                     pool = graph.base[0, earned, hand.aside, hand.white, hand.golden]
-                    again = numbers[start + pool + as_int(hand.points)]
+                    again = numbers[start + (pool + as_int(hand.points)) * step]
                     if again > keep + SINGLE_TOLERANCE:
                         use_weasel(book, rolls, game, hand, seat, log)
-                        _find_choices(graph, which[k], hand, numbers, places[i])
+                        _find_choices(graph, solutions, k, hand, places[i])
                         face, value = _best_face(hand, numbers, places[i])
                 if is_bust(hand):
                     continue
@@ -103,10 +103,11 @@ def play_out(
 
 @inlined
 def _find_choices(
-    graph: Graph, solution: Int, hand: Hand, numbers: NDArray[np.float32], places: NDArray[np.int64]
+    graph: Graph, solutions: Solutions, k: Int, hand: Hand, places: NDArray[np.int64]
 ) -> None:
     """Write to `places` (faces, 2) where stopping and rolling on are valued, by new face; have both fetched."""
-    start, layer = solution * graph.slots, as_int(hand.weasel) * (len(graph.base) - 1)
+    start, step = solutions.first[k], solutions.step
+    layer = as_int(hand.weasel) * (len(graph.base) - 1)
     new = as_int(hand.new)
     while new:
         face = as_int(HIGHEST_FACE[new])
@@ -122,16 +123,14 @@ def _find_choices(
             as_int(hand.white) - dice + golden,
             as_int(hand.golden) - golden,
         )
-        places[face, 0] = start + stop
-        places[face, 1] = start + roll_on
-        prefetch(numbers, start + stop)
-        prefetch(numbers, start + roll_on)
+        places[face, 0] = start + stop * step
+        places[face, 1] = start + roll_on * step
+        prefetch(solutions.numbers, places[face, 0])
+        prefetch(solutions.numbers, places[face, 1])
 
 
 @inlined
-def _best_face(
-    hand: Hand, numbers: NDArray[np.float32], places: NDArray[np.int64]
-) -> tuple[int, float]:
+def _best_face(hand: Hand, numbers: Numbers, places: NDArray[np.int64]) -> tuple[int, float]:
     """The face to set aside of the last roll, and its value; 0 and -inf if none is new."""
     best_face, best = 0, -np.inf
     new = as_int(hand.new)

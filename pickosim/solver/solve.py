@@ -34,7 +34,7 @@ from pickosim.solver.graph import (
     slots_after,
     slots_at,
 )
-from pickosim.solver.lanes import LANES, larger, load, plus, store, times
+from pickosim.solver.lanes import LANES, aligned, larger, load, plus, store, times
 
 TOLERANCE = 1e-12
 """Differences up to this are rounding errors of double precision; pay-offs should be of the order of 1."""
@@ -75,6 +75,31 @@ def checked(graph: Graph, payoffs: Payoffs) -> Payoffs:
     return np.ascontiguousarray(payoffs)
 
 
+class Solutions(NamedTuple):
+    """Where the solutions of n pay-offs are: slot s of the i-th is numbers[first[i] + s * step]."""
+
+    numbers: Numbers
+    """Of these and possibly others, flat."""
+    first: NDArray[np.int64]
+    """(n,)"""
+    step: int
+    """1 if they are rows, LANES if they are as they were solved, side by side."""
+
+    @classmethod
+    def of_rows(cls, rows: Numbers, which: NDArray[np.int64]) -> Solutions:
+        """Solutions that are rows of (N, S): rows[which]."""
+        return cls(rows.reshape(-1), which * rows.shape[1], 1)
+
+    def only(self, which: NDArray[Any]) -> Solutions:
+        """Some of them."""
+        return self._replace(first=self.first[which])
+
+    def at(self, slot: int) -> Numbers:
+        """(n,): their numbers in a slot."""
+        found: Numbers = self.numbers[self.first + slot * self.step]
+        return found
+
+
 def solve(graph: Graph, payoffs: Payoffs) -> Payoffs:
     """(B, S): the solutions of (B, C) pay-offs in their precision; column graph.start is the turn's value."""
     payoffs = checked(graph, payoffs)
@@ -111,31 +136,57 @@ def solve_rows(
     solutions: Numbers,
 ) -> None:
     """Write the solution of payoffs[rows[i]] to solutions[targets[i]], for all i."""
-    value = np.empty(graph.slots * LANES, payoffs.dtype)
-    roll_on = np.empty(graph.slots * LANES, payoffs.dtype)
+    value = aligned(graph.slots * LANES, payoffs)
+    roll_on = aligned(graph.slots * LANES, payoffs)
     for first in range(0, len(rows), LANES):
-        lanes = min(LANES, len(rows) - first)
-        for lane in range(LANES):
-            row = rows[first + min(lane, lanes - 1)]
-            for column in range(graph.columns):
-                value[column * LANES + lane] = payoffs[row, column]
-                roll_on[column * LANES + lane] = payoffs[row, column]
-        solve_lanes(graph, chances, value, roll_on)
-        for lane in range(lanes):
+        lanes = rows[first : first + LANES]
+        solve_lanes(graph, chances, payoffs, lanes, value, roll_on)
+        for lane in range(len(lanes)):
             target = targets[first + lane]
             for slot in range(graph.slots):
                 solutions[target, slot] = roll_on[slot * LANES + lane]
 
 
 @kernel
-def solve_lanes(graph: Graph, chances: Weights, value: Numbers, roll_on: Numbers) -> None:
-    """Solve LANES pay-offs side by side: the numbers of all of them in one slot are adjacent.
+def solve_side_by_side(
+    graph: Graph, chances: Weights, payoffs: Numbers, numbers: Numbers
+) -> NDArray[np.int64]:
+    """Write the solutions of all pay-offs (n, C) to `numbers`, as they are solved; returns where each begins (n,).
 
-    `value` (S * LANES) holds the pay-offs; the better of stopping and rolling on is written to its other
-    slots, and the value of rolling on to `roll_on` (S * LANES).
+    It saves bringing them into rows, for solutions that are needed once. `numbers` has room for n rounded up to LANES.
     """
+    value = aligned(graph.slots * LANES, payoffs)
+    begins, every = np.empty(len(payoffs), np.int64), np.arange(len(payoffs))
+    for first in range(0, len(payoffs), LANES):
+        lanes, begin = every[first : first + LANES], first * graph.slots
+        roll_on = numbers[begin : begin + graph.slots * LANES]
+        solve_lanes(graph, chances, payoffs, lanes, value, roll_on)
+        for lane in range(len(lanes)):
+            begins[first + lane] = begin + lane
+    return begins
+
+
+@kernel
+def solve_lanes(
+    graph: Graph,
+    chances: Weights,
+    payoffs: Numbers,
+    rows: NDArray[np.int64],
+    value: Numbers,
+    roll_on: Numbers,
+) -> None:
+    """Solve payoffs[rows], LANES at most, side by side: the numbers of all of them in one slot are adjacent.
+
+    The value of rolling on is written to `roll_on` (S * LANES), and the better of stopping and rolling on to `value`
+    (S * LANES), after the pay-offs themselves. Lanes without a row repeat the last one.
+    """
+    for lane in range(LANES):
+        row = rows[min(lane, len(rows) - 1)]
+        for column in range(graph.columns):
+            value[column * LANES + lane] = payoffs[row, column]
+            roll_on[column * LANES + lane] = payoffs[row, column]
     # By depth in the tree of a pool: the value of the best choice of a node's dice.
-    best = np.empty((FACES + 2) * LANES, value.dtype)
+    best = aligned((FACES + 2) * LANES, value)
     for pool in range(len(graph.size)):
         root = graph.first_node[pool]
         for layer in range(len(graph.slot)):
@@ -177,10 +228,16 @@ def _at(target: Int, point: int) -> Int:
 
 
 @shared
+def _number(solutions: Solutions, i: int, slot: Int) -> float:
+    """What the i-th solution says in a slot."""
+    number: float = solutions.numbers[solutions.first[i] + slot * solutions.step]
+    return number
+
+
+@shared
 def _best(
     graph: Graph,
-    solutions: Numbers,
-    row: Int,
+    solutions: Solutions,
     at: Rolled,
     i: int,
     weasel: Int,
@@ -193,7 +250,7 @@ def _best(
         face = np.int64(HIGHEST_FACE[new])
         new ^= 1 << (face - 1)
         stop, roll_on = slots_after(graph, at, i, weasel, face)
-        value = np.float64(max(solutions[row, stop], solutions[row, roll_on]))
+        value = np.float64(max(_number(solutions, i, stop), _number(solutions, i, roll_on)))
         if value > best + tolerance:
             best_face, best = face, value
     return best_face, best
@@ -202,57 +259,54 @@ def _best(
 @kernel
 def best_face(
     graph: Graph,
-    solutions: Numbers,
-    which: NDArray[np.int64],
+    solutions: Solutions,
     at: Rolled,
     tolerance: float = TOLERANCE,
 ) -> NDArray[np.uint8]:
-    """(n,): the face to set aside of each roll by solution which[i]; 0 if none is new."""
-    faces = np.empty(len(which), np.uint8)
-    for i in range(len(which)):
+    """(n,): the face to set aside of each roll by its solution; 0 if none is new."""
+    faces = np.empty(len(solutions.first), np.uint8)
+    for i in range(len(solutions.first)):
         weasel = at.weasel[i] * (len(graph.base) - 1)
-        faces[i], _ = _best(graph, solutions, which[i], at, i, weasel, tolerance)
+        faces[i], _ = _best(graph, solutions, at, i, weasel, tolerance)
     return faces
 
 
 @kernel
 def should_stop(
     graph: Graph,
-    solutions: Numbers,
-    which: NDArray[np.int64],
+    solutions: Solutions,
     at: Standing,
     tolerance: float = TOLERANCE,
 ) -> NDArray[np.bool_]:
-    """(n,): whether to stop by solution which[i] rather than to roll on."""
-    stops = np.empty(len(which), np.bool_)
-    for i in range(len(which)):
+    """(n,): whether to stop by its solution rather than to roll on."""
+    stops = np.empty(len(solutions.first), np.bool_)
+    for i in range(len(solutions.first)):
         stop, roll_on = slots_at(graph, at, i, at.weasel[i] * (len(graph.base) - 1))
-        stops[i] = solutions[which[i], roll_on] <= solutions[which[i], stop] + tolerance
+        stops[i] = _number(solutions, i, roll_on) <= _number(solutions, i, stop) + tolerance
     return stops
 
 
 @kernel
 def should_reroll(
     graph: Graph,
-    solutions: Numbers,
-    which: NDArray[np.int64],
+    solutions: Solutions,
     at: Rolled,
     tolerance: float = TOLERANCE,
 ) -> NDArray[np.bool_]:
-    """(n,): whether to use the weasel on each roll by solution which[i]; never without one."""
-    rerolls = np.zeros(len(which), np.bool_)
-    for i in range(len(which)):
+    """(n,): whether to use the weasel on each roll by its solution; never without one."""
+    rerolls = np.zeros(len(solutions.first), np.bool_)
+    for i in range(len(solutions.first)):
         if at.weasel[i] == 0 or len(graph.base) == 1:
             continue
-        face, keep = _best(graph, solutions, which[i], at, i, 1, tolerance)
+        face, keep = _best(graph, solutions, at, i, 1, tolerance)
         earned = np.int64(at.earned[i])
         if face == 0:
-            keep = np.float64(solutions[which[i], bust_of(graph, earned)])
+            keep = np.float64(_number(solutions, i, bust_of(graph, earned)))
         if face > 0 or graph.rescue:
             golden = np.int64(at.golden_face[i] != 0)
             points = np.int64(at.points[i])
             again = graph.base[0, earned, at.aside[i], at.white[i], golden] + points
-            rerolls[i] = solutions[which[i], again] > keep + tolerance
+            rerolls[i] = _number(solutions, i, again) > keep + tolerance
     return rerolls
 
 
@@ -264,21 +318,21 @@ class Optimal:
     solution: NDArray[np.float64]
     """(S,): the solution."""
 
+    def _solutions(self, at: Standing | Rolled) -> Solutions:
+        """The solution, n times."""
+        return Solutions(self.solution, np.zeros(len(at.aside), np.int64), 1)
+
     def stop(self, at: Standing) -> NDArray[np.bool_]:
         """(n,): whether to stop."""
-        return should_stop(self.graph, self.solution[None], _zeros_like(at), at)
+        return should_stop(self.graph, self._solutions(at), at)
 
     def face(self, at: Rolled) -> NDArray[np.uint8]:
         """(n,): the best face."""
-        return best_face(self.graph, self.solution[None], _zeros_like(at), at)
+        return best_face(self.graph, self._solutions(at), at)
 
     def reroll(self, at: Rolled) -> NDArray[np.bool_]:
         """(n,): whether to use the weasel."""
-        return should_reroll(self.graph, self.solution[None], _zeros_like(at), at)
-
-
-def _zeros_like(at: Standing | Rolled) -> NDArray[np.int64]:
-    return np.zeros(len(at.aside), np.int64)
+        return should_reroll(self.graph, self._solutions(at), at)
 
 
 class Chances(NamedTuple):

@@ -46,6 +46,7 @@ from pickosim.solver.graph import (
 from pickosim.solver.solve import (
     SINGLE_TOLERANCE,
     Numbers,
+    Solutions,
     best_face,
     should_reroll,
     should_stop,
@@ -99,27 +100,21 @@ class Valuation(Strategy):
         faces = np.zeros(len(turn), np.uint8)
         for plan in _plans(self, turn):
             at = _rolled(turn, plan.games)
-            faces[plan.games] = best_face(
-                plan.graph, plan.solutions, plan.which, at, SINGLE_TOLERANCE
-            )
+            faces[plan.games] = best_face(plan.graph, plan.solutions, at, SINGLE_TOLERANCE)
         return faces
 
     def stop(self, turn: Turn) -> BoolArray:
         stops = np.zeros(len(turn), np.bool_)
         for plan in _plans(self, turn):
             at = _standing(turn, plan.games)
-            stops[plan.games] = should_stop(
-                plan.graph, plan.solutions, plan.which, at, SINGLE_TOLERANCE
-            )
+            stops[plan.games] = should_stop(plan.graph, plan.solutions, at, SINGLE_TOLERANCE)
         return stops
 
     def reroll(self, turn: Turn) -> BoolArray:
         rerolls = np.zeros(len(turn), np.bool_)
         for plan in _plans(self, turn):
             at = _rolled(turn, plan.games)
-            rerolls[plan.games] = should_reroll(
-                plan.graph, plan.solutions, plan.which, at, SINGLE_TOLERANCE
-            )
+            rerolls[plan.games] = should_reroll(plan.graph, plan.solutions, at, SINGLE_TOLERANCE)
         return rerolls
 
     def use_golden_die(self, turn: Turn) -> BoolArray:
@@ -428,15 +423,16 @@ class Plan(NamedTuple):
     games: NDArray[np.int64]
     """(m,): which of the n games."""
     graph: Graph
-    solutions: NDArray[np.float32]
-    """(E, S): solutions, shifted and scaled."""
-    which: NDArray[np.int64]
-    """(m,): the row of each game's solution."""
+    solutions: Solutions
+    """Of the m games, shifted and scaled."""
 
-    def start_values(self) -> NDArray[np.float32]:
+    def only(self, some: NDArray[np.int64] | BoolArray, games: NDArray[np.int64]) -> Plan:
+        """The plan for some of its games, which are now called `games`."""
+        return self._replace(games=games, solutions=self.solutions.only(some))
+
+    def start_values(self) -> Numbers:
         """(m,): what the turn is worth before the first roll, shifted and scaled."""
-        found: NDArray[np.float32] = self.solutions[self.which, self.graph.start]
-        return found
+        return self.solutions.at(self.graph.start)
 
 
 def _solve_all(
@@ -463,20 +459,21 @@ def _solve_all(
     )
     if not store:
         plan = graph(problem)
-        return Plan(games, plan, solve(plan, payoffs), np.arange(len(games)))
+        rows = solve(plan, payoffs)
+        return Plan(games, plan, Solutions.of_rows(rows, np.arange(len(games))))
     cache = _cache_for(problem)
     rate = _hit_rates.setdefault((type(strategy), problem), _HitRate())
     if rate.worthwhile:
         before = cache.hits
-        solutions, which = cache.find(payoffs)
+        solutions = cache.find(payoffs)
         rate.count(len(games), cache.hits - before)
     else:
-        solutions, which = cache.solve_anew(payoffs)
+        solutions = cache.solve_anew(payoffs)
         rate.skip(len(games))
-    return Plan(games, cache.graph, solutions, which)
+    return Plan(games, cache.graph, solutions)
 
 
-def _prefers_golden(golden: NDArray[np.float32], plain: NDArray[np.float32]) -> BoolArray:
+def _prefers_golden(golden: Numbers, plain: Numbers) -> BoolArray:
     """(n,): whether to use the golden die, by the values of the turn with and without it."""
     return golden >= plain - np.float32(SINGLE_TOLERANCE)
 
@@ -506,7 +503,7 @@ def _plans(strategy: Valuation, turn: Turn) -> list[Plan]:
         place = np.minimum(np.searchsorted(rows, turn._rows), len(rows) - 1)
         games = np.flatnonzero(rows[place] == turn._rows)
         if len(games):
-            plans.append(plan._replace(games=games, which=plan.which[place[games]]))
+            plans.append(plan.only(place[games], games))
     return plans
 
 
@@ -565,7 +562,7 @@ def plan_turn(strategy: Valuation, turn: Turn) -> TurnPlan:
         )
         uses = _prefers_golden(with_golden.start_values(), plain.start_values())
         golden[holders] = uses
-        plans.append(with_golden._replace(games=holders[uses], which=with_golden.which[uses]))
+        plans.append(with_golden.only(uses, holders[uses]))
     for weasel in (False, True):
         games = np.flatnonzero(((held == WEASEL) == weasel) & ~golden)
         if len(games):
