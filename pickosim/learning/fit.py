@@ -30,6 +30,13 @@ DECAY_1, DECAY_2, LEAST = 0.9, 0.999, 1e-8
 """Adam's constants."""
 
 
+NEWTON_STEPS = 8
+"""Of a calibration; each doubles the digits that are right."""
+
+MOST_SCALE, MOST_SHIFT = 2.0, 1.0
+"""A calibration changes logits by no more, however few the positions."""
+
+
 def new_parameters(facts: int, seed: int) -> Parameters:
     """A net that has learned nothing: small random weights."""
     chance = np.random.default_rng(seed)
@@ -87,6 +94,56 @@ class Fit:
         for arrays in zip(self.parameters, gradient, self._mean, self._square, strict=True):
             values, slope, mean, square = (array.reshape(-1) for array in arrays)
             _adam(values, slope, mean, square, rates)
+
+
+def calibrated(
+    parameters: Parameters, logits: NDArray[np.float64], targets: NDArray[np.float32]
+) -> tuple[Parameters, float]:
+    """The net with its logits scaled and shifted so that its chances fit the targets; the mean squared error.
+
+    `logits` (n,) are what the net says of n positions. Platt's scaling (1999): the two numbers of least cross entropy, by
+    Newton's method. Targets need not lie between 0 and 1; what counts is their mean.
+    """
+    scale, shift = 1.0, 0.0
+    for _ in range(NEWTON_STEPS):
+        slope_scale, slope_shift, aa, ab, bb, _ = _slopes(logits, targets, scale, shift, curve())
+        size = aa * bb - ab * ab
+        if size <= 0:  # all positions alike
+            break
+        scale -= (bb * slope_scale - ab * slope_shift) / size
+        shift -= (aa * slope_shift - ab * slope_scale) / size
+        scale, shift = (
+            min(max(scale, 1 / MOST_SCALE), MOST_SCALE),
+            min(max(shift, -MOST_SHIFT), MOST_SHIFT),
+        )
+    error = _slopes(logits, targets, scale, shift, curve())[-1] / len(targets)
+    return parameters._replace(
+        output=(parameters.output * scale).astype(np.float32),
+        output_bias=(parameters.output_bias * scale + shift).astype(np.float32),
+    ), error
+
+
+@kernel
+def _slopes(
+    logits: NDArray[np.float64],
+    targets: NDArray[np.float32],
+    scale: float,
+    shift: float,
+    curve: NDArray[np.int64],
+) -> tuple[float, float, float, float, float, float]:
+    """Sums over positions: the slopes of the cross entropy by scale and shift, its curvatures, the squared errors."""
+    by_scale = by_shift = aa = ab = bb = squares = 0.0
+    for k in range(len(logits)):
+        chance = _logistic(scale * logits[k] + shift, curve)
+        off = chance - targets[k]
+        weight = chance * (1 - chance)
+        by_scale += off * logits[k]
+        by_shift += off
+        aa += weight * logits[k] * logits[k]
+        ab += weight * logits[k]
+        bb += weight
+        squares += off * off
+    return by_scale, by_shift, aa, ab, bb, squares
 
 
 def _zeros_like(parameters: Parameters) -> Parameters:

@@ -149,13 +149,22 @@ def _win_chances(
                 for x in range(width):
                     sums[x] += net.facts[come, x] - net.facts[gone, x]
                 before[slot] = now[slot]
-        out[k] = _chance(net, sums, hidden, curve) / CHANCE_ONE
+        out[k] = _on_curve(_logit(net, sums, hidden), curve) / CHANCE_ONE
 
 
 @kernel
 def chances_of(slots: NDArray[np.int16], net: Net, curve: NDArray[np.int64]) -> NDArray[np.float64]:
     """(n,): the chances to win by features (n, slots), for positions of games that are not over."""
-    out = np.empty(len(slots))
+    logits, out = logits_of(slots, net), np.empty(len(slots))
+    for k in range(len(slots)):
+        out[k] = _on_curve(logits[k], curve) / CHANCE_ONE
+    return out
+
+
+@kernel
+def logits_of(slots: NDArray[np.int16], net: Net) -> NDArray[np.int64]:
+    """(n,): the logits of these chances, in parts of LOGIT_ONE."""
+    out = np.empty(len(slots), np.int64)
     width = net.facts.shape[1]
     sums, hidden = np.zeros(width, np.int32), np.zeros(net.second.shape[1], np.int32)
     for k in range(len(slots)):
@@ -164,15 +173,13 @@ def chances_of(slots: NDArray[np.int16], net: Net, curve: NDArray[np.int64]) -> 
             fact = as_int(slots[k, slot])
             for x in range(width):
                 sums[x] += net.facts[fact, x]
-        out[k] = _chance(net, sums, hidden, curve) / CHANCE_ONE
+        out[k] = _logit(net, sums, hidden)
     return out
 
 
 @inlined
-def _chance(
-    net: Net, sums: NDArray[np.int32], hidden: NDArray[np.int32], curve: NDArray[np.int64]
-) -> int:
-    """From the sums of the first layer to the chance, in parts of CHANCE_ONE."""
+def _logit(net: Net, sums: NDArray[np.int32], hidden: NDArray[np.int32]) -> int:
+    """From the sums of the first layer to the logit, in parts of LOGIT_ONE."""
     width, most = len(hidden), np.int32(CAP * ONE)
     for y in range(width):
         hidden[y] = net.second_bias[y]
@@ -185,6 +192,12 @@ def _chance(
     for y in range(width):
         active = min(max(hidden[y] >> WEIGHT_BITS, np.int32(0)), most)
         logit += as_int(active) * as_int(net.output[y])
+    return logit
+
+
+@inlined
+def _on_curve(logit: int, curve: NDArray[np.int64]) -> int:
+    """The chance of a logit, in parts of CHANCE_ONE."""
     edge = MOST_LOGIT * LOGIT_ONE
     along = min(max(logit, -edge), edge) + edge
     point, rest = along // _CURVE_STEP, along % _CURVE_STEP

@@ -2,9 +2,11 @@
 
 Round 0 is of games of `expected`, whose results are the targets. From then on the net plays: with two players mostly
 against itself, with more at mixed tables, so that it is no best response to a single bot; unless that is what is asked
-for, to estimate what can be gained against a bot. Each round is fitted to the positions of the last ones. A round's games
-need the net of the round before, so each is a stage of the run; the fit takes place between stages, and is repeated when
-a run is resumed.
+for, to estimate what can be gained against a bot. Each round is fitted to the positions of the last ones. After mixed
+tables, one more round calibrates the net: it takes all seats, and only the scale and the shift of its logits are fitted.
+
+A round's games need the net of the round before, so each is a stage of the run; the fit takes place between stages, and
+is repeated when a run is resumed.
 """
 
 from __future__ import annotations
@@ -31,8 +33,8 @@ from pickosim.errors import PickosimError
 from pickosim.files import file_digest, write_whole
 from pickosim.games.match import make_match
 from pickosim.learning.features import layout_for
-from pickosim.learning.fit import Fit, new_parameters
-from pickosim.learning.net import CHANCE_ONE, rounded, widened
+from pickosim.learning.fit import Fit, calibrated, new_parameters
+from pickosim.learning.net import CHANCE_ONE, LOGIT_ONE, logits_of, rounded, widened
 from pickosim.learning.weights import Weights, as_bytes, read_weights
 from pickosim.rule_files import as_arguments
 from pickosim.rules import RuleSet
@@ -198,7 +200,14 @@ class Train(StudyBase):
         """The bot in all other seats of a test."""
         return self.against or TEACHER
 
+    @property
+    def _all_rounds(self) -> int:
+        """Those that are learned from, and where tables are mixed, one that calibrates."""
+        return self.rounds + (self.players > 2 and not self.against)
+
     def _tables(self, number: int) -> list[tuple[tuple[str, ...], int]]:
+        if number == self.rounds:
+            return [((LEARNER,) * self.players, 100)]
         return tables_of(self.players, number, self.against, self.start is not None)
 
     # ------------------------------------------------------------------------------------------ what is played
@@ -206,7 +215,7 @@ class Train(StudyBase):
     @property
     def parts(self) -> int:
         """The lessons and tests of all rounds."""
-        return self.rounds * self._parts_per_round
+        return self._all_rounds * self._parts_per_round
 
     @property
     def _parts_per_round(self) -> int:
@@ -216,8 +225,8 @@ class Train(StudyBase):
     @property
     def all_games(self) -> int:
         """Lessons and tests of all rounds."""
-        rounds = range(self.rounds)
-        return sum(self._games_of(number) for number in rounds) + self.rounds * self._games_per_test
+        rounds = range(self._all_rounds)
+        return sum(self._games_of(number) + self._games_per_test for number in rounds)
 
     @property
     def _blocks_per_test(self) -> int:
@@ -230,13 +239,13 @@ class Train(StudyBase):
 
     def stage(self, number: int, sums: Sequence[Sums]) -> list[Lesson | Test]:
         """The test of the last round's net, and the lessons of the next round."""
-        if number > self.rounds:
+        if number > self._all_rounds:
             return []
         tasks: list[Lesson | Test] = []
         if number > 0:
             self._pupil.learn(number - 1, sums)
             tasks += self._tests(number - 1)
-        if number < self.rounds:
+        if number < self._all_rounds:
             tasks += self._lessons(number)
         return tasks
 
@@ -247,7 +256,8 @@ class Train(StudyBase):
     def _lessons(self, number: int) -> Iterator[Lesson]:
         """The games of a round: each table in all rotations of its seats."""
         part = number * self._parts_per_round
-        weights = self._pupil.weights
+        weights, calibrates = self._pupil.weights, number == self.rounds
+        exact = calibrates or (number <= 1 and self.start is None)
         for table, share in self._tables(number):
             games = ceil(self.games * share / (100 * self.players))
             for seat in range(self.players):
@@ -261,7 +271,8 @@ class Train(StudyBase):
                     entrants=self.entrants,
                     weights=weights,
                     weights_digest=_digest(weights),
-                    trace=1.0 if number <= 1 and self.start is None else TRACE,
+                    trace=1.0 if exact else TRACE,
+                    cuts_off=not calibrates,
                 )
                 part += 1
 
@@ -339,14 +350,14 @@ class Train(StudyBase):
 
     def status(self, sums: Sequence[Sums]) -> str:
         """The strength after the last round that was tested."""
-        for number in range(self.rounds - 1, -1, -1):
+        for number in range(self._all_rounds - 1, -1, -1):
             if tested := self._strength(number, sums):
                 return f"round {number}: {_share(tested[1])} against {self.rival}"
         return "round 0"
 
     def summary(self, sums: Sequence[Sums], frames: Frames) -> dict[str, Any]:
         """The strength at last."""
-        tested = self._strength(self.rounds - 1, sums)
+        tested = self._strength(self._all_rounds - 1, sums)
         assert tested is not None
         games, share = tested
         unfinished = sum(int(part["unfinished"]) for part in sums if part)
@@ -359,11 +370,20 @@ class Train(StudyBase):
             f"{percent(1 / self.players)} would be even.",
             "sentences": [],
             "remarks": [
+                *self._about_calibration(),
                 f"The weights are in {WEIGHTS_FILE} of the run's folder, and in the file that --out names; "
                 "champion:weights=FILE plays them.",
                 *about_unfinished(unfinished),
             ],
         }
+
+    def _about_calibration(self) -> list[str]:
+        if self._all_rounds == self.rounds:
+            return []
+        return [
+            f"Round {self.rounds} only scales and shifts the net's win chances, so that they are right on average where "
+            "it takes all seats."
+        ]
 
 
 def _share(share: Rate) -> str:
@@ -390,6 +410,7 @@ class _Pupil:
         self.history: list[tuple[int, float]] = []
         """By round: positions learned from, and the mean squared error of the fit."""
         self.pool: list[tuple[NDArray[np.int16], NDArray[np.float32]]] = []
+        self.net = start.net if start else rounded(self.fit.parameters)
         self.weights = as_bytes(start) if start else b""
 
     def learn(self, number: int, sums: Sequence[Sums]) -> None:
@@ -402,23 +423,15 @@ class _Pupil:
         slots = np.concatenate([unpacked(part["slots"]) for part in lessons])
         targets = np.concatenate([part["targets"] for part in lessons])
         new = slots, (targets / CHANCE_ONE).astype(np.float32)
-        self.seen += np.bincount(slots.reshape(-1), minlength=len(self.seen))
-        first = number == 0 and study.start is None
-        # Positions of the first round, without a learner, are not kept.
-        kept = [] if first or (number == 1 and study.start is None) else self.pool[1 - KEPT :]
-        self.pool = [*kept, new]
-        rate = FIRST_RATE if first else RATE * RATE_DECAY ** max(0, number - 1)
-        error = self.fit.run(
-            np.concatenate([slots for slots, _ in self.pool]),
-            np.concatenate([targets for _, targets in self.pool]),
-            epochs=FIRST_EPOCHS if first else EPOCHS,
-            rate=rate,
-            last_rate=rate / 10,
-            seed=study.seed + number,
-        )
+        if number == study.rounds:
+            logits = logits_of(slots, self.net) / LOGIT_ONE
+            self.fit.parameters, error = calibrated(self.fit.parameters, logits, new[1])
+        else:
+            self.seen += np.bincount(slots.reshape(-1), minlength=len(self.seen))
+            error = self._fit(number, new)
         self.history.append((len(targets), error))
-        net = rounded(self.fit.parameters)
-        net.facts[self.seen == 0] = 0
+        self.net = rounded(self.fit.parameters)
+        self.net.facts[self.seen == 0] = 0
         about = {
             "command": study.command,
             "seed": study.seed,
@@ -426,7 +439,24 @@ class _Pupil:
             "run": plan_digest(study),
             "version": __version__,
         }
-        self.weights = as_bytes(Weights(net, study.rules, study.players, about))
+        self.weights = as_bytes(Weights(self.net, study.rules, study.players, about))
+
+    def _fit(self, number: int, new: tuple[NDArray[np.int16], NDArray[np.float32]]) -> float:
+        """Fit the net to new positions and those of the rounds before; returns the mean squared error."""
+        study = self.study
+        first = number == 0 and study.start is None
+        # Positions of the first round, without a learner, are not kept.
+        kept = [] if first or (number == 1 and study.start is None) else self.pool[1 - KEPT :]
+        self.pool = [*kept, new]
+        rate = FIRST_RATE if first else RATE * RATE_DECAY ** max(0, number - 1)
+        return self.fit.run(
+            np.concatenate([slots for slots, _ in self.pool]),
+            np.concatenate([targets for _, targets in self.pool]),
+            epochs=FIRST_EPOCHS if first else EPOCHS,
+            rate=rate,
+            last_rate=rate / 10,
+            seed=study.seed + number,
+        )
 
 
 STUDY = Train

@@ -86,6 +86,8 @@ class Lesson(_Games):
     """Games to learn from."""
 
     trace: float
+    cuts_off: bool
+    """Whether targets beyond a certain loss or win count as that: less noise, but no longer right on average."""
 
     @property
     def games(self) -> int:
@@ -117,11 +119,10 @@ class Lesson(_Games):
         ends = np.zeros(len(slots), np.bool_)
         ends[recording.first[1:] - 1] = True
         keep = learns[recording.seat] & ~ends  # who has won at the end is known without a net
+        targets = np.clip(targets[keep], 0, 1) if self.cuts_off else targets[keep]
         return {
             "slots": packed(slots[keep]),
-            "targets": np.rint(np.clip(targets[keep], 0, 1) * np.float64(CHANCE_ONE)).astype(
-                np.int64
-            ),
+            "targets": np.rint(targets * np.float64(CHANCE_ONE)).astype(np.int64),
             "unfinished": np.array((~recording.tally.finished).sum(), np.int64),
         }
 
