@@ -29,11 +29,11 @@ def answer_lines(answer: Answer) -> Iterator[Grid | Text]:
         case Totals():
             yield _totals_table(answer)
         case Outlook():
-            yield from _situation_lines(answer.situation)
+            yield from _situation_lines(answer.situation, answer.win_chances)
             yield _results_table(answer)
             yield _verdict(answer)
         case Advice():
-            yield from _situation_lines(answer.situation)
+            yield from _situation_lines(answer.situation, answer.win_chances)
             yield _dice_line(answer)
             yield _options_table(answer)
 
@@ -138,7 +138,7 @@ def _then(row: Option) -> str:
     return "roll on" if row.then else ""
 
 
-def _situation_lines(situation: Situation) -> Iterator[Text]:
+def _situation_lines(situation: Situation, win_chances: bool) -> Iterator[Text]:
     yield Text(f"rules {situation.rules.name}; grill {ranges(situation.grill)}", style=QUIET)
     rivals = ", ".join(str(tile or "none") for tile in situation.rivals)
     held = f"; you hold the {_words(situation.holds)}" if situation.holds else ""
@@ -148,6 +148,8 @@ def _situation_lines(situation: Situation) -> Iterator[Text]:
         mine, *theirs = situation.scores
         listed = ", ".join(map(str, theirs))
         yield Text(f"your worms: {mine}; your rivals': {listed}", style=QUIET)
+    elif win_chances:
+        yield Text("worms: those on the top tiles alone; --scores 7,4 says what else", style=QUIET)
 
 
 def _dice_line(answer: Advice) -> Text:

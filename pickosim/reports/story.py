@@ -184,7 +184,7 @@ def _lines(event: Event, state: TableState) -> Iterator[Text]:
 
 def _reasons(event: Event) -> Iterator[Text]:
     """The options of a question with their values, the best first."""
-    line = Text("      why: ", style=QUIET)
+    line = Text(f"      why ({'win chance' if event['win_chances'] else 'value'}): ", style=QUIET)
     options = [
         f"{words} {100 * value:.1f} %" if event["win_chances"] else f"{words} {value + 0.0:.3f}"
         for words, value in event["options"]
