@@ -67,7 +67,7 @@ class RunFolder:
         if self.path.is_file():
             raise PickosimError(f"{self.path} is a file; choose a folder with --out.")
         if self._is_foreign():
-            raise PickosimError(f"{self.path} holds other files; choose a new folder with --out.")
+            raise PickosimError(f"{self.path} holds other files; choose another name with --out.")
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -126,7 +126,7 @@ class RunFolder:
             lock.acquire(timeout=0)
         except Timeout as error:
             raise PickosimError(
-                f"Another run is writing to {self.path}; wait for it, or choose another folder with --out."
+                f"Another run is writing to {self.path}; wait for it, or choose another name with --out."
             ) from error
         except OSError as error:
             raise PickosimError(f"{self.path} cannot be written: {error.strerror}.") from error
@@ -163,10 +163,10 @@ class RunFolder:
         except ManifestError:
             is_finished = False
         if is_finished:
-            return f"{self.path} holds a finished run; choose a new folder with --out."
+            return f"{self.path} holds a finished run; choose another name with --out."
         return (
             f"{self.path} holds a run that is not finished. To resume it: "
-            f"{self.resume_command}. For a new one, choose another folder with --out."
+            f"{self.resume_command}. For a new one, choose another name with --out."
         )
 
     def _has(self, name: str) -> bool:
