@@ -22,9 +22,18 @@ from pickosim.games.recording import record_games
 from pickosim.games.trace import trace_games, traced_game
 from pickosim.learning import net as nets
 from pickosim.learning.features import features_of, layout_for
-from pickosim.learning.fit import new_parameters
+from pickosim.learning.fit import calibrated, new_parameters
 from pickosim.learning.learned import Learned
-from pickosim.learning.net import Net, chances_of, curve, rounded, widened, win_chances
+from pickosim.learning.net import (
+    LOGIT_ONE,
+    Net,
+    chances_of,
+    curve,
+    logits_of,
+    rounded,
+    widened,
+    win_chances,
+)
 from pickosim.learning.targets import errors_of, targets_of
 from pickosim.learning.weights import Weights, as_bytes, read_weights
 from pickosim.rule_files import PRESETS, load_rules
@@ -267,6 +276,55 @@ def test_any_rules_can_be_trained(tmp_path):
     assert (weights.rules, weights.players) == (rules, 3)
     for trace in trace_games(make_match([Learned(weights.net)] * 3, rules), 0, 3, check=True):
         reference.check(trace)
+
+
+def test_calibrating_finds_the_scale_and_the_shift_of_logits():
+    """Also if single targets are beyond a certain loss or win."""
+    match = make_match(["random"] * 3, "extrawurm", 1)
+    played = record_games(match, 0, 100)
+    slots = features_of(match.books, played.positions, played.seat)
+    parameters = widened(random_net("extrawurm", 3))
+    logits = logits_of(slots, rounded(parameters)) / LOGIT_ONE
+    assert np.ptp(logits) > 0.5
+    chances = 1 / (1 + np.exp(-(0.8 * logits - 0.3)))
+    noise = np.random.default_rng(1).normal(size=len(chances))
+    flat = np.polynomial.polynomial.polyfit(logits, noise, 1)  # what a line would explain of it
+    noise -= flat[0] + flat[1] * logits
+    targets = chances + noise
+    assert (targets < 0).any() and (targets > 1).any()
+    after, error = calibrated(parameters, logits, targets.astype(np.float32))
+    found = logits_of(slots, rounded(after)) / LOGIT_ONE
+    assert found == pytest.approx(0.8 * logits - 0.3, abs=0.01)
+    assert error == pytest.approx((noise**2).mean(), rel=1e-3)
+    assert all(one is other for one, other in zip(after[:3], parameters[:3], strict=True))
+
+
+def test_a_calibration_does_not_turn_a_net_upside_down():
+    logits = np.array([-1.0, 0.0, 1.0])
+    parameters = widened(random_net("classic", 2))
+    after, _ = calibrated(parameters, logits, np.array([1.0, 0.5, 0.0], np.float32))
+    assert after.output == pytest.approx(parameters.output / 2)
+    alike, _ = calibrated(parameters, np.zeros(3), np.zeros(3, np.float32))
+    assert (alike.output == parameters.output).all()
+
+
+def test_training_at_mixed_tables_ends_with_a_round_that_calibrates(tmp_path):
+    options = {"games": 90, "test_games": 9, "seed": 1, "workers": 1}
+    found = pickosim.train("classic", 3, rounds=2, out=tmp_path / "three.npz", **options)
+    assert found.rounds["round"].to_list() == [0, 1, 2]
+    assert any(remark.startswith("Round 2 only scales") for remark in found.remarks)
+    against = pickosim.train(
+        "classic", 3, rounds=2, against="eager", out=tmp_path / "answer.npz", **options
+    )
+    assert against.rounds["round"].to_list() == [0, 1]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("players", [2, 4])
+@pytest.mark.parametrize("rules", ["classic", "extrawurm"])
+def test_the_champion_s_chances_are_right_within_a_point(rules, players):
+    found = calibrate("champion", rules, players, games=100_000, seed=7).deciles
+    assert found["difference"].abs().max() < 0.01
 
 
 # -------------------------------------------------------------------------------------------- the champion
