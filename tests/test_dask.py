@@ -298,6 +298,11 @@ def certificate(tmp_path_factory) -> dict[str, str]:
     return {name: str(path) for name, path in names.items()}
 
 
+def tls_of(files: dict[str, str]) -> dask.config.set:
+    """Dask's configuration of TLS."""
+    return dask.config.set({f"distributed.comm.tls.{name}": path for name, path in files.items()})
+
+
 def io_loops() -> set[threading.Thread]:
     """The threads of Dask's clients and clusters that are open in this process."""
     return {thread for thread in threading.enumerate() if thread.name == "IO loop"}
@@ -324,5 +329,8 @@ def test_tls_is_up_to_the_configuration_of_dask(certificate, whole):
             "client.cert": certificate["tls_client_cert"],
             "client.key": certificate["tls_client_key"],
         }
-        with dask.config.set({f"distributed.comm.tls.{name}": path for name, path in tls.items()}):
+        refused = pytest.raises(PickosimError, match=r"No Dask scheduler answers .* No such file")
+        with tls_of(tls | {"ca-file": "no/such.pem"}), refused:
+            played(scheduler=address)
+        with tls_of(tls):
             assert_same(played(scheduler=address), whole)

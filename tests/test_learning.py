@@ -304,15 +304,27 @@ def test_a_calibration_does_not_turn_a_net_upside_down():
     parameters = widened(random_net("classic", 2))
     after, _ = calibrated(parameters, logits, np.array([1.0, 0.5, 0.0], np.float32))
     assert after.output == pytest.approx(parameters.output / 2)
-    alike, _ = calibrated(parameters, np.zeros(3), np.zeros(3, np.float32))
-    assert (alike.output == parameters.output).all()
+    for logit in (0.0, 0.3):
+        alike, _ = calibrated(parameters, np.full(10, logit), np.zeros(10, np.float32))
+        assert (alike.output == parameters.output).all()
+
+
+def test_a_calibration_at_its_bound_is_still_right_on_average():
+    """Here a scale of 0.3 would be right."""
+    logits = np.linspace(-2, 3, 500)
+    targets = 1 / (1 + np.exp(-(0.3 * logits + 0.1)))
+    parameters = widened(random_net("classic", 2))
+    after, _ = calibrated(parameters, logits, targets.astype(np.float32))
+    shift = float(after.output_bias[0] - parameters.output_bias[0] / 2)
+    chances = 1 / (1 + np.exp(-(logits / 2 + shift)))
+    assert chances.mean() == pytest.approx(targets.mean(), abs=1e-4)
 
 
 def test_training_at_mixed_tables_ends_with_a_round_that_calibrates(tmp_path):
     options = {"games": 90, "test_games": 9, "seed": 1, "workers": 1}
     found = pickosim.train("classic", 3, rounds=2, out=tmp_path / "three.npz", **options)
     assert found.rounds["round"].to_list() == [0, 1, 2]
-    assert any(remark.startswith("Round 2 only scales") for remark in found.remarks)
+    assert any(remark.startswith("Round 2 only calibrates") for remark in found.remarks)
     against = pickosim.train(
         "classic", 3, rounds=2, against="eager", out=tmp_path / "answer.npz", **options
     )

@@ -34,7 +34,7 @@ NEWTON_STEPS = 8
 """Of a calibration; each doubles the digits that are right."""
 
 MOST_SCALE, MOST_SHIFT = 2.0, 1.0
-"""A calibration changes logits by no more, however few the positions."""
+"""Of a calibration, however few the positions: the scale stays between 1/2 and 2, the shift between -1 and 1."""
 
 
 def new_parameters(facts: int, seed: int) -> Parameters:
@@ -102,20 +102,19 @@ def calibrated(
     """The net with its logits scaled and shifted so that its chances fit the targets; the mean squared error.
 
     `logits` (n,) are what the net says of n positions. Platt's scaling (1999): the two numbers of least cross entropy, by
-    Newton's method. Targets need not lie between 0 and 1; what counts is their mean.
+    Newton's method. Targets need not lie between 0 and 1; what counts is their mean at each logit.
     """
     scale, shift = 1.0, 0.0
     for _ in range(NEWTON_STEPS):
-        slope_scale, slope_shift, aa, ab, bb, _ = _slopes(logits, targets, scale, shift, curve())
+        by_scale, by_shift, aa, ab, bb, _squares = _slopes(logits, targets, scale, shift, curve())
         size = aa * bb - ab * ab
-        if size <= 0:  # all positions alike
+        if size <= 1e-9 * aa * bb:  # all positions alike
             break
-        scale -= (bb * slope_scale - ab * slope_shift) / size
-        shift -= (aa * slope_shift - ab * slope_scale) / size
-        scale, shift = (
-            min(max(scale, 1 / MOST_SCALE), MOST_SCALE),
-            min(max(shift, -MOST_SHIFT), MOST_SHIFT),
-        )
+        scale -= (bb * by_scale - ab * by_shift) / size
+        inside = 1 / MOST_SCALE < scale < MOST_SCALE
+        scale = min(max(scale, 1 / MOST_SCALE), MOST_SCALE)
+        shift -= (aa * by_shift - ab * by_scale) / size if inside else by_shift / bb
+        shift = min(max(shift, -MOST_SHIFT), MOST_SHIFT)
     error = _slopes(logits, targets, scale, shift, curve())[-1] / len(targets)
     return parameters._replace(
         output=(parameters.output * scale).astype(np.float32),

@@ -10,7 +10,7 @@ import pickle
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -177,13 +177,14 @@ def connected(address: str, say: Say) -> Iterator[Cluster]:
         raise PickosimError(
             "The Dask backend needs more packages; in a checkout of pickosim: pip install '.[dask]'."
         ) from error
-    # Made and connected in two steps, as a client that could not connect has to be closed. Dask leaves that
-    # to the garbage collector, and a collection in the thread of the next client waits for that client's lock.
+    # Made and connected in two steps, as a client that could not connect has to be closed. Dask leaves that to the
+    # garbage collector. If that runs in the thread of the next client, it waits for a lock that the next client holds.
     client: Any = Client.__new__(Client)
     try:
         client.__init__(address, timeout="10s")
     except (OSError, ValueError, TypeError) as error:
-        client.close()
+        with suppress(AttributeError):  # it failed before there was anything to close
+            client.close()
         raise PickosimError(
             f"No Dask scheduler answers at {address}: {error}".rstrip(".") + "."
         ) from error

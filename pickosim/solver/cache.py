@@ -18,7 +18,7 @@ from pickosim.solver.lanes import LANES, aligned
 from pickosim.solver.solve import Solutions, checked, solve_rows, solve_side_by_side, weights_of
 
 AT_ONCE = 1024
-"""Pay-offs of one call, at most."""
+"""Pay-offs of one call, at most; a multiple of LANES."""
 
 _LOW_HALF = np.uint64(0xFFFFFFFF)
 
@@ -105,6 +105,8 @@ class Cache:
         For pay-offs that will not occur again: a small buffer stays in the processor's cache.
         """
         payoffs = checked(self.graph, payoffs)
+        if len(payoffs) > AT_ONCE:
+            raise ValueError(f"{len(payoffs):,} pay-offs at once; at most {AT_ONCE:,} are solved")
         if self._buffer is None:
             self._buffer = aligned(AT_ONCE * self.graph.slots, payoffs)
         first = solve_side_by_side(self.graph, self._weights, payoffs, self._buffer)

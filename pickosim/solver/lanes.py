@@ -1,4 +1,4 @@
-"""Vectors for kernels: LANES numbers that are computed side by side, held in registers.
+"""Vectors for kernels: LANES numbers that are computed side by side.
 
 LLVM's own vectorisers do not keep sums in registers across loops of varying length, so kernels say what
 they mean. Every operation is rounded on its own as IEEE 754 prescribes: no fast-math flags are set, so LLVM
@@ -17,15 +17,15 @@ from numba.extending import intrinsic, models, register_jitable, register_model
 from numpy.typing import NDArray
 
 LANES = 64
-"""Numbers per vector: several registers full, so that the next sum need not wait for the last."""
+"""Numbers per vector: several registers full, so that loops cost little and the next sum need not wait for the last."""
 
 CACHE_LINE = 64
-"""Bytes. Reading a register that lies in two lines takes twice as long."""
+"""Bytes. A register is loaded in half the time if its numbers lie in one line."""
 
 
 @register_jitable
 def aligned(size: int, like: NDArray[Any]) -> NDArray[Any]:
-    """(size,): an array of the type of another, not filled, that begins with a cache line."""
+    """(size,): an array of the type of another, not filled, that begins at a cache line."""
     space = np.empty(size + CACHE_LINE // like.itemsize, like.dtype)
     over = np.int64(space.ctypes.data) % CACHE_LINE
     begin = (CACHE_LINE - over) // like.itemsize

@@ -139,9 +139,9 @@ def solve_rows(
     value = aligned(graph.slots * LANES, payoffs)
     roll_on = aligned(graph.slots * LANES, payoffs)
     for first in range(0, len(rows), LANES):
-        lanes = rows[first : first + LANES]
-        solve_lanes(graph, chances, payoffs, lanes, value, roll_on)
-        for lane in range(len(lanes)):
+        some = rows[first : first + LANES]
+        solve_lanes(graph, chances, payoffs, some, value, roll_on)
+        for lane in range(len(some)):
             target = targets[first + lane]
             for slot in range(graph.slots):
                 solutions[target, slot] = roll_on[slot * LANES + lane]
@@ -158,10 +158,10 @@ def solve_side_by_side(
     value = aligned(graph.slots * LANES, payoffs)
     begins, every = np.empty(len(payoffs), np.int64), np.arange(len(payoffs))
     for first in range(0, len(payoffs), LANES):
-        lanes, begin = every[first : first + LANES], first * graph.slots
+        some, begin = every[first : first + LANES], first * graph.slots
         roll_on = numbers[begin : begin + graph.slots * LANES]
-        solve_lanes(graph, chances, payoffs, lanes, value, roll_on)
-        for lane in range(len(lanes)):
+        solve_lanes(graph, chances, payoffs, some, value, roll_on)
+        for lane in range(len(some)):
             begins[first + lane] = begin + lane
     return begins
 
@@ -175,10 +175,10 @@ def solve_lanes(
     value: Numbers,
     roll_on: Numbers,
 ) -> None:
-    """Solve payoffs[rows], LANES at most, side by side: the numbers of all of them in one slot are adjacent.
+    """Solve payoffs[rows], 1 to LANES of them, side by side: the numbers of all of them in one slot are adjacent.
 
-    The value of rolling on is written to `roll_on` (S * LANES), and the better of stopping and rolling on to `value`
-    (S * LANES), after the pay-offs themselves. Lanes without a row repeat the last one.
+    `roll_on` (S * LANES) becomes the solutions. `value` (S * LANES) begins with the pay-offs too; then follows the better
+    of stopping and rolling on. Lanes without a row repeat the last one.
     """
     for lane in range(LANES):
         row = rows[min(lane, len(rows) - 1)]
@@ -263,7 +263,7 @@ def best_face(
     at: Rolled,
     tolerance: float = TOLERANCE,
 ) -> NDArray[np.uint8]:
-    """(n,): the face to set aside of each roll by its solution; 0 if none is new."""
+    """(n,): the face to set aside of the i-th roll by the i-th solution; 0 if none is new."""
     faces = np.empty(len(solutions.first), np.uint8)
     for i in range(len(solutions.first)):
         weasel = at.weasel[i] * (len(graph.base) - 1)
@@ -278,7 +278,7 @@ def should_stop(
     at: Standing,
     tolerance: float = TOLERANCE,
 ) -> NDArray[np.bool_]:
-    """(n,): whether to stop by its solution rather than to roll on."""
+    """(n,): whether to stop in the i-th situation by the i-th solution, rather than to roll on."""
     stops = np.empty(len(solutions.first), np.bool_)
     for i in range(len(solutions.first)):
         stop, roll_on = slots_at(graph, at, i, at.weasel[i] * (len(graph.base) - 1))
@@ -293,7 +293,7 @@ def should_reroll(
     at: Rolled,
     tolerance: float = TOLERANCE,
 ) -> NDArray[np.bool_]:
-    """(n,): whether to use the weasel on each roll by its solution; never without one."""
+    """(n,): whether to use the weasel on the i-th roll by the i-th solution; never without one."""
     rerolls = np.zeros(len(solutions.first), np.bool_)
     for i in range(len(solutions.first)):
         if at.weasel[i] == 0 or len(graph.base) == 1:

@@ -427,7 +427,7 @@ class Plan(NamedTuple):
     """Of the m games, shifted and scaled."""
 
     def only(self, some: NDArray[np.int64] | BoolArray, games: NDArray[np.int64]) -> Plan:
-        """The plan for some of its games, which are now called `games`."""
+        """The plan for some of its games; `games` are their new numbers."""
         return self._replace(games=games, solutions=self.solutions.only(some))
 
     def start_values(self) -> Numbers:
@@ -449,7 +449,7 @@ def _solve_all(
     """The solutions of games that are played with the same kinds of dice.
 
     With `store`, they are found in the cache or, if that does not pay for this bot, in a buffer: valid
-    until the next call.
+    until the next call about the same problem.
     """
     problem = problem_of(turn.rules, golden, weasel)
     shift, factor = _scales(values) if scale is None else scale

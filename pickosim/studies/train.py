@@ -34,7 +34,7 @@ from pickosim.files import file_digest, write_whole
 from pickosim.games.match import make_match
 from pickosim.learning.features import layout_for
 from pickosim.learning.fit import Fit, calibrated, new_parameters
-from pickosim.learning.net import CHANCE_ONE, LOGIT_ONE, logits_of, rounded, widened
+from pickosim.learning.net import CHANCE_ONE, LOGIT_ONE, Net, logits_of, rounded, widened
 from pickosim.learning.weights import Weights, as_bytes, read_weights
 from pickosim.rule_files import as_arguments
 from pickosim.rules import RuleSet
@@ -203,10 +203,14 @@ class Train(StudyBase):
     @property
     def _all_rounds(self) -> int:
         """Those that are learned from, and where tables are mixed, one that calibrates."""
-        return self.rounds + (self.players > 2 and not self.against)
+        return self.rounds + self._calibrates(self.rounds)
+
+    def _calibrates(self, number: int) -> bool:
+        """Whether a round calibrates the net, and does no more."""
+        return number == self.rounds and self.players > 2 and not self.against
 
     def _tables(self, number: int) -> list[tuple[tuple[str, ...], int]]:
-        if number == self.rounds:
+        if self._calibrates(number):
             return [((LEARNER,) * self.players, 100)]
         return tables_of(self.players, number, self.against, self.start is not None)
 
@@ -256,7 +260,7 @@ class Train(StudyBase):
     def _lessons(self, number: int) -> Iterator[Lesson]:
         """The games of a round: each table in all rotations of its seats."""
         part = number * self._parts_per_round
-        weights, calibrates = self._pupil.weights, number == self.rounds
+        weights, calibrates = self._pupil.weights, self._calibrates(number)
         exact = calibrates or (number <= 1 and self.start is None)
         for table, share in self._tables(number):
             games = ceil(self.games * share / (100 * self.players))
@@ -381,8 +385,8 @@ class Train(StudyBase):
         if self._all_rounds == self.rounds:
             return []
         return [
-            f"Round {self.rounds} only scales and shifts the net's win chances, so that they are right on average where "
-            "it takes all seats."
+            f"Round {self.rounds} only calibrates the net, so that its win chances are right on average where it takes "
+            "all seats. Its error is larger, as its targets are not cut off."
         ]
 
 
@@ -410,8 +414,9 @@ class _Pupil:
         self.history: list[tuple[int, float]] = []
         """By round: positions learned from, and the mean squared error of the fit."""
         self.pool: list[tuple[NDArray[np.int16], NDArray[np.float32]]] = []
-        self.net = start.net if start else rounded(self.fit.parameters)
         self.weights = as_bytes(start) if start else b""
+        self.net: Net
+        """After the first round."""
 
     def learn(self, number: int, sums: Sequence[Sums]) -> None:
         """Fit the net to the positions of a round, and of those before."""
@@ -423,7 +428,7 @@ class _Pupil:
         slots = np.concatenate([unpacked(part["slots"]) for part in lessons])
         targets = np.concatenate([part["targets"] for part in lessons])
         new = slots, (targets / CHANCE_ONE).astype(np.float32)
-        if number == study.rounds:
+        if study._calibrates(number):
             logits = logits_of(slots, self.net) / LOGIT_ONE
             self.fit.parameters, error = calibrated(self.fit.parameters, logits, new[1])
         else:

@@ -56,8 +56,8 @@ class TrainOptions(StudyOptions):
     rounds: Annotated[
         int,
         Option(
-            "Rounds; the first is of games of `expected`, or of the bot of --against. With three or more players, one more "
-            "calibrates the net.",
+            "Rounds; the first is of games of `expected`, or of the bot of --against. With three or more players and "
+            "without --against, one more calibrates the net.",
             8,
             metavar="NUMBER",
             check=check_rounds,
