@@ -248,6 +248,16 @@ def test_bots_travel_with_what_they_import_and_read_and_games_come_back(cluster,
         assert (mine / "together" / "games" / file.name).read_bytes() == file.read_bytes()
 
 
+def test_files_that_parameters_name_travel_too(cluster, mine):
+    shutil.copy(ROOT / "strategies" / "weights" / "classic-2.npz", mine / "data" / "mine.npz")
+    bots = ["champion:weights=data/mine.npz", "eager"]
+    alone = pickosim.tournament(bots, games=100, workers=1)
+    assert_same(pickosim.tournament(bots, games=100, scheduler=cluster.scheduler_address), alone)
+    parcels = bot_parcels(tuple(make_entrants([*bots, "bots/mine.py"])))
+    assert parcels["data/mine.npz"].names == ("mine.npz",)
+    assert list(parcels) == ["data/mine.npz", "bots/mine.py"]
+
+
 def test_a_mistake_of_a_bot_is_reported_with_its_own_path(cluster, mine):
     bots = ["bots/mine.py:Mine:games=1", "eager"]
     with pytest.raises(PickosimError, match=r"RuntimeError: I am in mine\.py") as failed:

@@ -12,7 +12,7 @@ from itertools import product
 from pathlib import Path
 
 from pickosim.amounts import expand_range
-from pickosim.bots.digest import source_files
+from pickosim.bots.digest import parameter_files, source_files
 from pickosim.bots.given import bot_digest, class_in, give, given_class
 from pickosim.bots.loading import BotLike, as_specs, built_in_bots, load_bot, spec_digest
 from pickosim.bots.specs import is_file, parts_of, split_at_commas
@@ -118,20 +118,27 @@ def _compare(spec: str, then: str, now: str) -> None:
 def bot_parcels(entrants: tuple[Entrant, ...]) -> dict[str, Parcel]:
     """The files of bots that are named by a path, by that path: the source, what it imports, and data.
 
-    Files are laid out so that the source finds them. Not in a parcel: installed packages, packages on Python's path,
-    and data files named by an absolute path. A worker has to have those.
+    Files are laid out so that the source finds them; one that a parameter names is a parcel of its own. Not in a parcel:
+    programs, installed packages, packages on Python's path, and data files named by an absolute path. A worker has to
+    have those.
     """
     found: dict[str, dict[str, Path]] = {}
     for entrant in entrants:
         if is_file(entrant.spec):
             path = entrant.spec.split(":")[0]
             found.setdefault(path, {Path(path).name: Path(path)}).update(_files_of(entrant.spec))
+        for file in parameter_files(load_bot(entrant.spec)).values():
+            found[str(file)] = {file.name: file}
     return {path: make_parcel(_within(Path(path), files)) for path, files in found.items()}
 
 
 def _files_of(spec: str) -> Iterator[tuple[str, Path]]:
     """The files of a bot by their paths from its folder, in which all modules are put."""
-    for name, path in source_files(load_bot(spec)).items():
+    bot = load_bot(spec)
+    by_parameter = parameter_files(bot)
+    for name, path in source_files(bot).items():
+        if name in by_parameter:
+            continue
         _, is_data, data = name.partition(" ")
         if not is_data and "." not in name and path.name != "__init__.py":
             yield path.name, path

@@ -87,7 +87,11 @@ def files_at(places: Mapping[str, Path]) -> Iterator[None]:
 
 def _place(spec: str) -> Path:
     """Where the file is that a spec names."""
-    path = parts_of(spec)[0]
+    return _place_of(parts_of(spec)[0])
+
+
+def _place_of(path: str) -> Path:
+    """Where a file is that a spec names by this path."""
     return (_places.get() or {}).get(path, Path(path))
 
 
@@ -447,8 +451,9 @@ def _value(spec: str, name: str, text: str, kind: Any) -> object:
         if text in choices:
             return choices[text]
     try:
-        return TypeAdapter(kind).validate_strings(text)
+        value: object = TypeAdapter(kind).validate_strings(text)
     except ValidationError as error:
         objection = error.errors()[0]["msg"].lower().removeprefix("input should be ")
         wanted = _WANTED.get(kind, objection)
         raise BotError(f'{spec}: {name} must be {wanted}, not "{text}".') from error
+    return _place_of(str(value)) if isinstance(value, Path) else value
