@@ -198,16 +198,18 @@ def chunk_size(
     if blocks * players <= NO_PILOT:
         return max(SMALLEST_CHUNK, min(shared, 8 * SMALLEST_CHUNK))
     matches = [make_match([spec] * players, rules, seed) for spec in _one_of_each_kind(entrants)]
-    in_time = CHUNK_SECONDS / (max(map(seconds_per_game, matches)) * players)
+    enough = CHUNK_SECONDS / (min(shared, LARGEST_CHUNK) * players)
+    slowest = max(seconds_per_game(match, enough) for match in matches)
+    in_time = CHUNK_SECONDS / (max(slowest, 1e-9) * players)
     size = max(SMALLEST_CHUNK, min(shared, int(in_time), LARGEST_CHUNK))
     return max(size, ceil(blocks / MOST_CHUNKS))
 
 
-def seconds_per_game(match: Match) -> float:
+def seconds_per_game(match: Match, enough: float = 0.0) -> float:
     """How long one more game takes this processor, in a large batch.
 
     A batch costs something however few its games are. So what counts is how much longer the larger
-    trial takes than the one before.
+    trial takes than the one before. Games that take no longer than `enough` in a small trial are not timed further.
     """
     play_games(match, 0, 2)  # compiling and loading do not count
     few, short = 0, 0.0
@@ -215,6 +217,8 @@ def seconds_per_game(match: Match) -> float:
         began = process_time()
         play_games(match, 0, games)
         seconds = process_time() - began
+        if seconds <= enough * games:
+            return seconds / games
         if seconds > PILOT_SECONDS or games == PILOT[-1]:
             break
         few, short = games, seconds
