@@ -149,7 +149,7 @@ def _situation_lines(situation: Situation, win_chances: bool) -> Iterator[Text]:
         listed = ", ".join(map(str, theirs))
         yield Text(f"your worms: {mine}; your rivals': {listed}", style=QUIET)
     elif win_chances:
-        yield Text("worms: those on the top tiles alone; --scores 7,4 says what else", style=QUIET)
+        yield Text("worms: only those on the top tiles, as --scores is not given", style=QUIET)
 
 
 def _dice_line(answer: Advice) -> Text:
