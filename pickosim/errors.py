@@ -36,6 +36,13 @@ class AnswerError(Exception):
     """An invalid answer to a question that the engine did not ask itself; the message says what was returned."""
 
 
+def lacking(needs: str, extra: str) -> PickosimError:
+    """The error for packages of an extra that are not installed; `needs` begins the sentence."""
+    return PickosimError(
+        f"{needs} more packages; in a checkout of pickosim: pip install -e '.[{extra}]'."
+    )
+
+
 def suggest(word: str, choices: Iterable[str]) -> str:
     """Return ``; did you mean "claim"?`` if the word is close to one of the choices, else ``""``."""
     by_lower_case = {choice.lower(): choice for choice in choices}

@@ -23,7 +23,7 @@ import numpy as np
 import polars as pl
 
 from pickosim.columns import NUMBER, PLACE_POINTS, percent
-from pickosim.errors import PickosimError
+from pickosim.errors import lacking
 from pickosim.reports.cells import difference_label, lead_text
 from pickosim.runs.folder import records
 from pickosim.stats.quantiles import histogram_quantile
@@ -34,9 +34,7 @@ from pickosim.studies.sentences import is_beyond_chance
 try:
     import altair as alt
 except ImportError as error:
-    raise PickosimError(
-        "Charts and reports need more packages; in a checkout of pickosim: pip install -e '.[report]'."
-    ) from error
+    raise lacking("Charts and reports need", "report") from error
 
 Point = dict[str, Any]
 Chart = alt.TopLevelMixin

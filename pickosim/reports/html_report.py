@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pickosim import __version__
-from pickosim.errors import PickosimError, suggest
+from pickosim.errors import PickosimError, lacking, suggest
 from pickosim.files import write_whole
 from pickosim.reports.cells import Cells, shown_columns
 from pickosim.reports.layout import breakable
@@ -245,9 +245,7 @@ def _vl_convert() -> Any:
     try:
         import vl_convert
     except ImportError as error:
-        raise PickosimError(
-            "Charts and reports need more packages; in a checkout of pickosim: pip install -e '.[report]'."
-        ) from error
+        raise lacking("Charts and reports need", "report") from error
     return vl_convert
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from pickosim.errors import PickosimError
+from pickosim.errors import PickosimError, lacking
 from pickosim.runs import at_worker
 from pickosim.runs.orders import Answer, Order
 
@@ -174,9 +174,7 @@ def connected(address: str, say: Say) -> Iterator[Cluster]:
     try:
         from distributed import Client
     except ImportError as error:
-        raise PickosimError(
-            "The Dask backend needs more packages; in a checkout of pickosim: pip install '.[dask]'."
-        ) from error
+        raise lacking("The Dask backend needs", "dask") from error
     # Made and connected in two steps, as a client that could not connect has to be closed. Dask leaves that to the
     # garbage collector. If that runs in the thread of the next client, it waits for a lock that the next client holds.
     client: Any = Client.__new__(Client)
