@@ -1,7 +1,7 @@
-"""The fit: a net that says of positions what their targets say, by Adam (Kingma and Ba, 2015).
+"""The fit: a net that says of positions what their targets say, and the calibration of its chances.
 
-Every number is computed in the same order of operations, without functions that differ between machines: the same
-targets, start and seed give the same net, to the bit.
+The fit is by Adam (Kingma and Ba, 2015). Every number is computed in the same order of operations, without functions
+that differ between machines: the same targets, start and seed give the same net, to the bit.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ BATCH = 2048
 
 DECAY_1, DECAY_2, LEAST = 0.9, 0.999, 1e-8
 """Adam's constants."""
-
 
 NEWTON_STEPS = 8
 """Of a calibration; each doubles the digits that are right."""

@@ -20,7 +20,7 @@ LANES = 64
 """Numbers per vector: several registers full, so that loops cost little and the next sum need not wait for the last."""
 
 CACHE_LINE = 64
-"""Bytes. A register is loaded in half the time if its numbers lie in one line."""
+"""Bytes. Loading a register takes longer if its numbers lie in two lines."""
 
 
 @register_jitable
