@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from math import comb
 from pathlib import Path
-from random import Random
 from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
@@ -17,7 +16,6 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from pickosim import baseline
 from pickosim.bots.strategy import Strategy
 from pickosim.bots.table_view import BoolArray
 from pickosim.bots.view import Turn
@@ -98,7 +96,6 @@ def run_bench(seconds: float = 2.0) -> list[Row]:
                 for rules in ("classic", "extrawurm")
                 for players in (2, 4)
             ),
-            _baseline_row(seconds),
         )
     ]
 
@@ -250,25 +247,6 @@ def _solver_speed(seconds: float) -> int:
 
 def _play_share(match: Match, first: int, games: int) -> int:
     return len(play_games(match, first, games).turns)
-
-
-def _baseline_row(seconds: float) -> Row:
-    rng = Random(0)
-
-    def play(games: int) -> None:
-        for _ in range(games):
-            baseline.play_game(2, rng)
-
-    games = _games_for(play, seconds, trial=64)
-    best = _best_time(lambda: play(games))
-    return {
-        "name": "classic-2-plain-python",
-        "games_per_second": round(games / best),
-        "workers": 1,
-        "games": games,
-        "seconds": round(best, 3),
-        "bytes_per_running_game": None,
-    }
 
 
 def _games_for(

@@ -18,6 +18,7 @@ from pickosim.strategies.random import Random
 from scipy.stats import chisquare
 from situations import every_question, house_rules
 
+from pickosim.bench import PlainEager
 from pickosim.bots.loading import built_in_bots, built_in_players, load_bot
 from pickosim.bots.view import METHODS, Turn
 from pickosim.engine.rulebook import NOTHING, SEATS
@@ -571,6 +572,22 @@ def test_random_always_uses_the_golden_die_and_always_rerolls_a_lost_roll():
 
 def test_random_never_stops_without_a_claim():
     assert decisions_of_random()["stop", 1, 0] > 1000
+
+
+# ------------------------------------------------------------------------------- the bot of the benchmark
+
+
+@pytest.mark.parametrize("players", [2, 5])
+@pytest.mark.parametrize("preset", PRESETS)
+def test_the_numpy_bot_plays_the_games_of_eager(preset, players):
+    table, numpy = (
+        make_match(["eager"] * players, preset, 3),
+        make_match([PlainEager()] * players, preset, 3),
+    )
+    for ours, theirs in zip(play_games(table, 0, 500), play_games(numpy, 0, 500), strict=True):
+        assert np.array_equal(ours, theirs)
+    for ours, theirs in zip(trace_games(table, 0, 10), trace_games(numpy, 0, 10), strict=True):
+        assert ours[1:] == theirs[1:], "event by event"
 
 
 # ------------------------------------------------------------------------------- every built-in bot
