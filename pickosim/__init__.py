@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from pickosim.studies.stored import list_runs, load_results
     from pickosim.studies.tournament import tournament
     from pickosim.studies.train import train
-    from pickosim.studies.worths import worths
     from pickosim.turn_odds.answer import odds
 
 __version__ = "0.3.0"
@@ -105,7 +104,6 @@ _HOMES = {
     "tournament": "studies.tournament",
     "train": "studies.train",
     "watch": "api",
-    "worths": "studies.worths",
 }
 
 __all__ = [
@@ -158,7 +156,6 @@ __all__ = [
     "tournament",
     "train",
     "watch",
-    "worths",
 ]
 
 

@@ -17,7 +17,6 @@ from pickosim.studies.experiments import experiment_schema
 from pickosim.studies.kinds import OPTIONS, study_kind
 from pickosim.studies.measures import MEASURES
 from pickosim.studies.options import declared
-from pickosim.studies.worths import WORTHS
 
 INTRODUCTION = """\
 # Result tables
@@ -84,8 +83,6 @@ def _tables_page() -> Iterator[str]:
     yield "## pickosim.play\n"
     for frame in PLAY_FRAMES.values():
         yield from _table(frame)
-    yield "## pickosim.worths\n"
-    yield from _table(WORTHS)
     yield "## pickosim.positions\n"
     yield from _table(POSITIONS)
     yield "## Measures\n"

@@ -13,7 +13,7 @@ class Expected(Valuation):
 
     Counts the worms on its own tiles, less `rival` times those on the rivals' tiles, so that a steal counts
     twice. Specialists and bratworms have fixed values; those of specialists are what a pick-up adds to its
-    score when all four seats play so, found by `pickosim worths` (see docs/balance.md). Of its top tile,
+    score when all four seats play so (docs/built_in_bots.md says how that was measured). Of its top tile,
     which it may lose again, a share `cover` does not count: a new tile protects the old top tile and is
     exposed itself.
 

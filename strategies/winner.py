@@ -18,7 +18,7 @@ class Winner(Valuation):
 
     The chance to finish before a rival is a logistic curve of the lead in worms, the steeper the fewer
     worms are left on the grill (`spread` and `luck`). Specialists and bratworms count as so many worms: what a
-    pick-up adds to its score when all four seats play so, found by `pickosim worths` (see docs/balance.md). Of
+    pick-up adds to its score when all four seats play so (docs/built_in_bots.md says how that was measured). Of
     each top tile that can be stolen it counts the exact chance of its total as lost: `threat` times for its
     own, once per rival, and `greed` times for the rivals'. If a result ends the game, it knows who wins.
 

@@ -37,12 +37,10 @@ from pickosim.rules import SPECIALISTS
 from pickosim.runs import run as run_module
 from pickosim.runs.folder import RunFolder
 from pickosim.runs.results import Results
-from pickosim.stats.distributions import normal_quantile
 from pickosim.stats.moments import Estimate
 from pickosim.studies.arms import Arm, play_arm
 from pickosim.studies.balance import CASES, HEAD_START, PICKUPS, Balance, default_levels, plan
 from pickosim.studies.balance_findings import findings
-from pickosim.studies.balance_guesses import stated_worths
 from pickosim.studies.balance_options import BalanceOptions
 from pickosim.studies.balance_results import FRAMES, Weighed, head_start_rows, judged, pickup_rows
 from pickosim.studies.balance_search import Knob, finalists, judge, shrunk
@@ -59,8 +57,6 @@ from pickosim.studies.balance_sums import (
 from pickosim.studies.ladder import strongest
 from pickosim.studies.options import make_options
 from pickosim.studies.schedule import lane
-from pickosim.studies.sentences import half_width
-from pickosim.studies.worths import WORTHS, _moved
 
 TILES = "tiles={21=1,22=1,23=1,24=1,25=2,26=2,27=2,28=2}"
 QUICK = ["exact_only=[]", TILES, "bratworms=3", "turn_limit=150"]
@@ -1014,88 +1010,11 @@ def test_the_command_line(tmp_path, capsys):
     assert not Path(tmp_path / "no").exists()
 
 
-# --------------------------------------------------------------------------------------------- guesses
-
-
-def test_guesses_multiply_what_bots_state():
-    study = planned(quick(), ["eager", "expected:apple=3"], 2, 60, guesses="0.5,1,2")
-    assert [entrant.name for entrant in study.entrants] == [
-        "eager",
-        "expected:apple=3",
-        "expected:apple=3 ×0.5",
-        "expected:apple=3 ×2",
-    ]
-    half, twice = (stated_worths(entrant.spec) for entrant in study.entrants[2:])
-    assert stated_worths("expected:apple=3")["apple"] == 3
-    assert (half["apple"], twice["apple"]) == (1.5, 6)
-    assert twice == {name: 4 * worth for name, worth in half.items()}
-    with pytest.raises(PickosimError, match="none of these does"):
-        planned(quick(), ["eager"], 2, 60, guesses=[2.0])
-    with pytest.raises(PickosimError, match="Write guesses as factors"):
-        planned(quick(), ["expected"], 2, 60, guesses="much")
-
-
-def test_the_headline_says_what_guesses_do():
-    gains = {
-        ("winner", "raven"): (0.05, "too strong"),
-        ("winner", "apple"): (0.02, "balanced"),
-        ("winner ×0.5", "raven"): (0.03, "balanced"),
-        ("winner ×0.5", "apple"): (0.01, "balanced"),
-        ("winner ×2", "raven"): (0.06, "too strong"),
-        ("winner ×2", "apple"): (0.025, "balanced"),
-    }
-    headline, sentences = findings(found_of(gains, 0.001), "winner", 0.01)
-    assert "Too strong: the raven (+5.0 ± 0.2; +3.0 to +6.0 by other guesses)." in headline
-    assert any("balanced with `winner ×0.5`, 4 players" in sentence for sentence in sentences)
-
-
 def test_pick_ups_alone_are_the_same_pick_ups(weighed):
     found = balance(quick(), BOTS, "2,3", 300, SEED, pickups_only=True)
     assert set(found.frames) == {"pickups", "pickups_by"}
     for name, table in found.frames.items():
         assert_frame_equal(table, weighed.frames[name])
-
-
-def test_rounds_move_by_less_and_less_towards_what_was_measured():
-    spec = "expected:apple=5"  # far from anything measured, so that several rounds are needed
-    found = pickosim.worths(spec, alone("apple"), 2, 40, SEED, rounds=3, workers=1)
-    assert dict(found.schema) == WORTHS.schema
-    first, second, *_ = found.to_dicts()
-    single = balance(alone("apple"), [spec], 2, 40, SEED, pickups_only=True).pickups_by
-    measured = row_of(single, group="with empty hands")
-    assert first["stated"] == 5.0
-    assert not first["agrees"]
-    # With a single specialist there is nothing to correct for.
-    for name in ("score_gain", "score_gain_low", "score_gain_high"):
-        assert first[name] == pytest.approx(measured[name], abs=0.001)
-    assert second["stated"] == pytest.approx(first["score_gain"], abs=0.001)
-    assert _moved({"stated": 1.0, "score_gain": 2.0}, 1) == 2.0
-    assert _moved({"stated": 1.0, "score_gain": 2.0}, 4) == 1.25
-    with pytest.raises(PickosimError, match="does not state"):
-        pickosim.worths("eager")
-
-
-def test_the_intervals_of_a_round_hold_together():
-    rules = quick()
-    (*rows,) = pickosim.worths("expected", rules, 2, 60, SEED, rounds=1, workers=1).to_dicts()
-    single = balance(rules, ["expected"], 2, 60, SEED, pickups_only=True).pickups_by
-    assert len(rows) > 1
-    for row in rows:
-        own = row_of(single, specialist=row["specialist"], group="with empty hands")
-        wider = half_width(row, "score_gain") / half_width(own, "score_gain")
-        assert wider == pytest.approx(
-            normal_quantile(1 - 0.025 / len(rows)) / normal_quantile(0.975)
-        )
-
-
-def test_the_command_for_rounds(capsys):
-    sets = [word for text in [*QUICK, "specialists={apple=25}"] for word in ("--set", text)]
-    command = ["worths", "expected", *sets, "--players", "2", "--games", "30", "--rounds", "1"]
-    assert cli.run([*command, "--workers", "1"]) == 0
-    shown = capsys.readouterr().out
-    assert "Worth of a pick-up with empty hands, in worms; 30 games per round" in shown
-    assert cli.run([*command, "--workers", "1", "--json"]) == 0
-    assert [row["specialist"] for row in json.loads(capsys.readouterr().out)] == ["apple"]
 
 
 def test_the_default_levels_include_the_strongest_bot_that_can_play():

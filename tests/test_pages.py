@@ -22,7 +22,6 @@ SMALL = {
     "rank": ["--games", "40", "--workers", "1"],
     "compare": ["--games", "8", "--players", "2", "--workers", "1"],
     "balance": ["--games", "20", "--players", "2", "--workers", "1"],
-    "worths": ["--games", "20", "--players", "2", "--rounds", "1", "--workers", "1"],
     "run": ["--games", "8", "--workers", "1"],
     "calibrate": ["--games", "8", "--workers", "1"],
     "train": ["--games", "40", "--rounds", "1", "--test-games", "16", "--workers", "1"],

@@ -1,4 +1,4 @@
-"""Commands about bots: list them, show one, write a new one, check one, find the worths that one states."""
+"""Commands about bots: list them, show one, write a new one, check one."""
 
 from __future__ import annotations
 
@@ -14,15 +14,11 @@ from pickosim.commands.parameters import (
     AnswerSeconds,
     Bot,
     Json,
-    Rules,
-    Seed,
-    Sets,
     app,
     examples,
-    load_rule_set,
     strategies_app,
 )
-from pickosim.terminal import compiling, json_of, progress_bar, show, visible
+from pickosim.terminal import compiling, json_of, show, visible
 
 
 @strategies_app.callback(invoke_without_command=True)
@@ -106,50 +102,3 @@ def check(
         print(json_of([asdict(finding) for finding in findings]))
     if not all(finding.ok for finding in findings):
         raise typer.Exit(1)
-
-
-@app.command(
-    epilog=examples("pickosim worths expected --games 4k", "pickosim worths winner --players 2")
-)
-def worths(
-    bot: Bot,
-    rules: Rules = "extrawurm",
-    sets: Sets = None,
-    players: Annotated[int, typer.Option(metavar="NUMBER", help="Players per game.")] = 4,
-    games: Annotated[str, typer.Option(metavar="NUMBER", help="Games per round, e.g. 20k.")] = "4k",
-    seed: Seed = 0,
-    rounds: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="Rounds at most.")] = 6,
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            metavar="NUMBER", min=1, help="Processes to play in.", show_default="all cores"
-        ),
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Find what specialists are worth to a bot that states it.
-
-    Each round measures what a pick-up adds to the score, and states that in the next one, until both agree.
-    """
-    loaded = load_rule_set(rules, sets)
-    with compiling():
-        from pickosim.studies.options import CORES
-        from pickosim.studies.worths import worths as find_worths
-
-        with progress_bar() as progress:
-            found = find_worths(
-                bot,
-                loaded,
-                players,
-                games,
-                seed,
-                rounds=rounds,
-                workers=workers or CORES,
-                progress=progress,
-            )
-    if as_json:
-        print(json_of(found.to_dicts()))
-    else:
-        from pickosim.reports.worths_text import worths_text
-
-        show(*worths_text(found))

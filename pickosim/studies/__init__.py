@@ -5,6 +5,5 @@ In reading order. What can be asked: `schedule`, `seating` (who sat where), `mea
 same dice played in several ways), `holders` (of specialists), `sentences`. The studies, each as sums, results and the
 study itself: `tournament_sums`, `tournament_results`, `tournament`; `ladder` (fixed ratings), `rank`; `compare_sums`,
 `compare_results`, `compare_findings`, `compare`; `balance_sums`, `balance_search`, `balance_results`, `balance_findings`,
-`balance_guesses` (stated worths multiplied), `balance`, `worths` (stated worths as measured); `train_lessons` (games to
-learn from), `train`; `calibrate`. Then `experiments` (studies as files), `stored` (runs read back) and `warm` (kernels made ready).
+`balance`; `train_lessons` (games to learn from), `train`; `calibrate`. Then `experiments` (studies as files), `stored` (runs read back) and `warm` (kernels made ready).
 """

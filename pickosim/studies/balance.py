@@ -36,15 +36,13 @@ from pickosim.studies.arms import (
     chunks_of,
     seconds_per_game,
 )
-from pickosim.studies.balance_findings import GUESSED, findings, remarks_of
-from pickosim.studies.balance_guesses import with_guesses
+from pickosim.studies.balance_findings import findings, remarks_of
 from pickosim.studies.balance_options import (
     DEFAULT_CAP,
     DEFAULT_GAMES,
     LEVELS,
     STRONGEST,
     BalanceOptions,
-    factors,
     specialist_list,
 )
 from pickosim.studies.balance_results import (
@@ -137,8 +135,6 @@ def plan(options: BalanceOptions) -> Balance:
         raise PickosimError("A level of play is a bot; name one at least.")
     if len({entrant.spec for entrant in entrants}) < len(entrants):
         raise PickosimError("A level of play is named twice; each bot takes all seats anyway.")
-    if options.guesses is not None:
-        entrants = tuple(with_guesses(entrants, factors(options.guesses)))
     games = options.games or (DEFAULT_GAMES if options.precision is None else DEFAULT_CAP)
     study = Balance(
         rules=rules,
@@ -562,7 +558,7 @@ class Balance(StudyBase):
 
     def summary(self, sums: Sequence[Sums], frames: Frames) -> dict[str, Any]:
         """What the tables do not say: the answer in sentences, and what to keep in mind."""
-        names = [entrant.name for entrant in self.entrants if GUESSED not in entrant.name]
+        names = [entrant.name for entrant in self.entrants]
         headline, sentences = findings(frames, strongest(names), self.band)
         widest = self._widest(sums)
         unfinished = sum(int(part["unfinished"]) for part in sums)

@@ -26,9 +26,6 @@ from pickosim.studies.sentences import (
     the,
 )
 
-GUESSED = " ×"
-"""In the name of a level whose bot has its stated worths multiplied, before the factor."""
-
 
 def findings(
     tables: Mapping[str, pl.DataFrame], strongest: str, band: float
@@ -84,10 +81,10 @@ def _headline(pickups: Sequence[Row], strongest: str, band: float) -> str:
     for verdict in (TOO_STRONG, TOO_WEAK, BALANCED, UNDECIDED):
         if verdict in by_verdict:
             found = by_verdict[verdict]
-            names = listed([_with_worth(row, pickups) for row in found])
+            names = listed([_with_worth(row) for row in found])
             said.append(sentence(f"{verdict}: {names}"))
     if len(by_verdict) == 1 and BALANCED in by_verdict:
-        names = listed([_with_worth(row, pickups) for row in rows])
+        names = listed([_with_worth(row) for row in rows])
         said = [f"No specialist is too strong or too weak: {names}."]
     return (
         f"{' '.join(said)} Points of win share per pick-up ({where}); the mean of all is {100 * mean:+.2f}, and "
@@ -95,16 +92,9 @@ def _headline(pickups: Sequence[Row], strongest: str, band: float) -> str:
     )
 
 
-def _with_worth(row: Row, pickups: Sequence[Row]) -> str:
-    """A specialist with what a pick-up is worth, and with what that becomes by other guesses of the bot."""
-    guessed = [
-        100 * other["gain"]
-        for other in pickups
-        if other["bot"].startswith(f"{row['bot']}{GUESSED}")
-        and (other["players"], other["specialist"]) == (row["players"], row["specialist"])
-    ]
-    ends = f"; {min(guessed):+.1f} to {max(guessed):+.1f} by other guesses" if guessed else ""
-    return f"{the(row['specialist'])} ({points(row)}{ends})"
+def _with_worth(row: Row) -> str:
+    """A specialist with what a pick-up is worth."""
+    return f"{the(row['specialist'])} ({points(row)})"
 
 
 def asked_level(rows: Sequence[Row], strongest: str) -> list[Row]:

@@ -29,9 +29,6 @@ DEFAULT_GAMES, DEFAULT_CAP = "10k", "1M"
 STRONGEST = ("champion", "winner")
 """The strongest bots there are, the best first: the verdict on the specialists is that of the one that can play."""
 
-MOST_FACTOR = 100
-"""A guess that is further off is none."""
-
 LEVELS = ("eager", "cautious")
 """Levels of play that are weighed by default, besides the strongest."""
 
@@ -53,19 +50,6 @@ def check_specialists(given: str | Sequence[str]) -> None:
                 f'No specialist is named "{name}"'
                 + (suggest(name, SPECIALISTS) or f"; there are {', '.join(SPECIALISTS)}.")
             )
-
-
-def factors(given: str | Sequence[float]) -> list[float]:
-    """Factors of stated worths, without 1: those as they are stated are played anyway."""
-    try:
-        numbers = [float(part) for part in (given.split(",") if isinstance(given, str) else given)]
-    except ValueError:
-        numbers = []
-    if not numbers or not all(0 <= number <= MOST_FACTOR for number in numbers):
-        raise PickosimError(
-            f"Write guesses as factors from 0 to {MOST_FACTOR}, e.g. 0.5,2, not {given!r}."
-        )
-    return sorted(set(numbers) - {1.0})
 
 
 def check_band(given: str | float) -> float:
@@ -154,15 +138,6 @@ class BalanceOptions(StudyOptions):
             metavar="gone|grill",
         ),
     ] = "gone"
-    guesses: Annotated[
-        str | Sequence[float] | None,
-        Option(
-            "Also play levels whose bots state what specialists are worth with these worths multiplied, e.g. 0.5,2.",
-            [0.5, 2.0],
-            metavar="FACTOR,…",
-            check=factors,
-        ),
-    ] = None
     pickups_only: Annotated[
         bool, Option("Weigh pick-ups only: no head starts, absence and seen.", True)
     ] = False
