@@ -193,21 +193,15 @@ _ALL = (
     _count("games_held", "games held", "Games that ended with the specialist held.", pl.Int64),
     _number("win_share_held", PERCENT, "win share when held", "Win share of the holder in games that ended with the specialist held: an association, not an effect."),
     _number("value", BY_MEASURE, "value", "The measure."),
-    _number("without", BY_MEASURE, "without", "The measure in the game without the specialist."),
     _number("difference", BY_MEASURE, "difference", "Difference from the reference, paired by dice; null for the reference itself."),
     _number("p_value", P_VALUE, "p", "Chance of a difference at least as large if there is none."),
     _number("p_adjusted", P_VALUE, "p, corrected", "The p value, corrected for all comparisons of the table (Holm)."),
     _number("gain", POINTS, "gain", "What the specialist adds to the win share."),
     _number("score_gain", SIGNED, "score gain", "What the specialist adds to the score."),
     _number("pick_ups", NUMBER, "pick-ups", "How often per game a player gains the specialist (raven: is paid by it)."),
-    _number("handed_out", POINTS, "handed out", "What its pick-ups add to the win shares of those who gain it, per game: pick-ups times gain."),
+    _number("held_above_even", POINTS, "holders win, above even (association)", "By how much players who hold the specialist at the end win more than an even share: an association, not an effect, as players who do well also get more specialists. Null if nobody held it; nobody ever holds the raven."),
     _number("from_mean", POINTS, "from the mean", "How far the gain is from the mean of all specialists; the interval is corrected for their number (Bonferroni)."),
     Column("as_given", pl.Boolean, None, "as given", "Whether this is the setting of the rules as given."),
-    _count("changes", "changes", "How many options differ from the rules as given."),
-    _number("spread", WIDTH, "spread", "Standard deviation between specialists of what a pick-up is worth, with the part that chance adds removed."),
-    _number("chance_best", PERCENT, "best of all", "Chance that this setting has the smallest spread of the finalists."),
-    _number("mean_gain", POINTS, "mean gain", "What a pick-up adds to the win share, mean over specialists."),
-    _number("guess", WIDTH, "expected spread", "The spread that the search expected before this setting was played."),
 )  # fmt: skip
 
 COLUMNS = {column.name: column for column in _ALL}

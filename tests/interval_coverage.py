@@ -1,6 +1,6 @@
 """How often 95 % intervals cover the truth, measured over pools of games: the table of docs/statistics.md.
 
-Run it as `make coverage`. A pool is many blocks of a matchup (or of a balance), played once. Runs of some blocks are
+Run it as `make coverage`. A pool is many blocks of a matchup, played once. Runs of some blocks are
 drawn from it, each gets its intervals by the functions that make those of result tables, and the truth is the mean of
 the pool.
 """
@@ -20,7 +20,6 @@ from pickosim.engine.tally import PARTS, win_parts
 from pickosim.stats.moments import Moments, Rate, count_rate, mean_rate, share_rate
 from pickosim.stats.ratings import rate
 from pickosim.studies.arms import Arm, play_arm
-from pickosim.studies.balance_sums import starter_arms, starter_gains
 from pickosim.studies.schedule import looks, rotations
 from pickosim.studies.seating import bots_by_seat, by_bot
 from pickosim.studies.tournament_sums import GROUPS, count_choices
@@ -117,19 +116,6 @@ def figures(name: str) -> Iterator[Figure]:
     yield Figure("bot 1 in the first seat", of.in_first_seat(0), 1.0, share_rate)
 
 
-def gains() -> Iterator[tuple[str, Figure]]:
-    """What specialists bring to a starter, all seats together and seat 0."""
-    rules = load_rules("extrawurm")
-    for players, specialist in ((2, "raven"), (4, "sitting-hen"), (4, "apple")):
-        bots = ("eager",) * players
-        tallies = [play_arm(arm, 11, 0, FOUR) for arm in starter_arms(rules, specialist, bots)]
-        gain, score_gain = starter_gains(tallies)
-        name = f"balance: {specialist}, {'two' if players == 2 else 'four'}"
-        yield name, Figure("gain", gain.mean(axis=1) / PARTS, 1 / players, mean_rate)
-        yield name, Figure("gain, first seat", gain[:, 0] / PARTS, 1.0, mean_rate)
-        yield name, Figure("score gain", score_gain.mean(axis=1), 1 / players, mean_rate)
-
-
 def covered(figure: Figure, blocks: int, rng: np.random.Generator) -> float:
     """The share of runs of so many blocks whose interval has the truth in it."""
     values, truth, count = figure.values, figure.values.mean(), 0
@@ -194,7 +180,7 @@ def measured() -> Iterator[Row]:
     """All lines of the table."""
     rng = np.random.default_rng(5)
     named = [(name, figure) for name in MATCHUPS for figure in figures(name)]
-    for name, figure in [*named, *gains()]:
+    for name, figure in named:
         found = {str(blocks): covered(figure, blocks, rng) for blocks in BLOCKS}
         if figure.what.startswith("win share"):
             for half in PRECISIONS:

@@ -16,9 +16,9 @@ from pickosim.columns import Frame
 from pickosim.errors import PickosimError
 from pickosim.reports import charts
 from pickosim.stats.quantiles import histogram_quantile
-from pickosim.studies.balance_results import FRAMES as BALANCE
 from pickosim.studies.compare_results import FRAMES as COMPARE
 from pickosim.studies.measures import MEASURES
+from pickosim.studies.pickup_worths import FRAMES as BALANCE
 from pickosim.studies.schedule import lane
 from pickosim.studies.tournament_results import ALL_BOTS
 from pickosim.studies.tournament_results import FRAMES as TOURNAMENT

@@ -39,7 +39,7 @@ LAYERS = {
     "runs": "sums progress provenance orders manifest folder results at_worker cluster workers run",
     "studies": "schedule seating measures variants options tournament_options rank_options compare_options balance_options train_options calibrate_options kinds study arms "
     "holders sentences tournament_sums tournament_results tournament ladder rank compare_sums compare_results compare_findings "
-    "compare balance_sums balance_search balance_results balance_findings balance train_lessons train calibrate "
+    "compare pickup_worths balance_findings balance train_lessons train calibrate "
     "experiments stored warm",
     " ": "bench",
     "reports": "layout intervals cells story rules_text bot_text odds_text bench_text tournament_text compare_text balance_text calibrate_text "

@@ -1,19 +1,17 @@
-"""A balance for a terminal: pick-ups with their intervals drawn, the other views, and what to change."""
+"""A balance for a terminal: pick-ups with their intervals drawn, groups of them, and settings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from pickosim.columns import Row
-from pickosim.reports.cells import label, with_error
 from pickosim.reports.intervals import Drawn, Ends
-from pickosim.reports.layout import breakable, grid
+from pickosim.reports.layout import grid
 from pickosim.studies.balance_findings import points
-from pickosim.studies.balance_sums import GROUPS
-from pickosim.studies.measures import ABSENCE
+from pickosim.studies.pickup_worths import GROUPS
 from pickosim.studies.sentences import is_beyond_chance
 
 if TYPE_CHECKING:
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def balance_text(results: Results) -> Iterator[RenderableType]:
-    """The answer, the tables of all views, and how they are meant."""
+    """The answer, all tables, and how they are meant."""
     result = results.manifest["result"]
     yield Text(result["headline"], style="bold")
     yield Text()
@@ -35,18 +33,8 @@ def balance_text(results: Results) -> Iterator[RenderableType]:
     for level, rows in _levels(results.pickups_by):
         yield Text()
         yield _groups(level, rows)
-    for name, told in (("head_start", _head_start), ("absence", _absence), ("seen", _seen)):
-        if name in results.frames:
-            for level, rows in _levels(results.frames[name]):
-                yield Text()
-                yield told(level, rows)
     if "sensitivity" in results.frames:
         yield from _sensitivity(results.sensitivity)
-    if "suggestion" in results.frames:
-        yield Text()
-        yield _suggestion(results.suggestion.to_dicts())
-        yield Text()
-        yield _gains(results.suggestion_gains)
     yield Text()
     for sentence in result["sentences"]:
         yield Text(sentence)
@@ -84,7 +72,7 @@ def _pickups(level: str, rows: Sequence[Row]) -> RenderableType:
             "-" if row["gain"] is None else f"{points(row)}{_mark(row)}",
             "-" if row["gain"] is None else f"{row['score_gain']:+.2f}",
             f"{row['pick_ups']:.2f}",
-            f"{100 * row['handed_out']:+.1f}",
+            "-" if row["held_above_even"] is None else f"{100 * row['held_above_even']:+.1f}",
             row["verdict"] or "-",
         )
         for row in rows
@@ -94,12 +82,13 @@ def _pickups(level: str, rows: Sequence[Row]) -> RenderableType:
         ("points ", "right"),
         ("worms", "right"),
         ("per game", "right"),
-        ("in all", "right"),
+        ("holders", "right"),
         ("verdict", "left"),
     ]
     title = (
         f"Pick-ups: what one is worth to the player who gains it ({level})\n"
-        f"points of win share, and worms; pick-ups per game; points in all; {rows[0]['games']:,} games"
+        f"points of win share, and worms; pick-ups per game; {rows[0]['games']:,} games\n"
+        "holders: points above even of those who hold it at the end, an association"
     )
     return Drawn(title, columns, cells, 2, [_ends(row, "gain") for row in rows])
 
@@ -121,76 +110,6 @@ def _groups(level: str, rows: Sequence[Row]) -> RenderableType:
     title = f"Pick-ups by phase, standing and former specialist, points of win share ({level})"
     note = f"95 %: ± {min(50 * widest, 100):.2g} at most"
     return grid(f"{title}\n{note}", columns, cells)
-
-
-def _head_start(level: str, rows: Sequence[Row]) -> RenderableType:
-    cells = [
-        (
-            row["specialist"],
-            f"{points(row)}{_mark(row)}",
-            with_error(row, "score_gain", sign="+"),
-            f"{row['games']:,}",
-        )
-        for row in rows
-    ]
-    columns = [
-        ("specialist", "left"),
-        ("points ", "right"),
-        (label("score_gain"), "right"),
-        ("games", "right"),
-    ]
-    title = f"Head start: a seat begins the game with it, points of win share ({level})"
-    return Drawn(title, columns, cells, 2, [_ends(row, "gain") for row in rows])
-
-
-def _absence(level: str, rows: Sequence[Row]) -> RenderableType:
-    """One line per specialist: what changes without it."""
-    by_name: dict[str, dict[str, Row]] = {}
-    for row in rows:
-        by_name.setdefault(row["specialist"], {})[row["measure"]] = row
-    cells = [
-        (
-            name,
-            *(
-                f"{with_error(found[one.name], 'difference', one.scale, '+')}{_mark(found[one.name])}"
-                for one in ABSENCE
-            ),
-            f"{found['turns']['games']:,}",
-        )
-        for name, found in by_name.items()
-    ]
-    columns = [
-        ("without", "left"),
-        *((f"{one.label} ", "right") for one in ABSENCE),
-        ("games", "right"),
-    ]
-    return grid(f"Absence: the game without it minus the game as given ({level})", columns, cells)
-
-
-def _seen(level: str, rows: Sequence[Row]) -> RenderableType:
-    even = 100 / rows[0]["players"]
-    cells = [
-        (
-            row["specialist"],
-            f"{row['gained']:.2f}" if row["win_share_held"] is not None else "-",
-            f"{row['used']:.2f}" if row["specialist"] != "apple" else "-",
-            f"{row['turns_held']:.1f}" if row["win_share_held"] is not None else "-",
-            with_error(row, "held_at_end", 100) if row["win_share_held"] is not None else "-",
-            with_error(row, "win_share_held", 100),
-        )
-        for row in rows
-    ]
-    columns = [
-        ("specialist", "left"),
-        ("gained", "right"),
-        ("used", "right"),
-        ("turns held", "right"),
-        ("held at end, %", "right"),
-        ("holder wins, %", "right"),
-    ]
-    where = f"{rows[0]['games']:,} games ({level})"
-    title = f"Seen in {where}: an association; even is {even:.1f} %"
-    return grid(title, columns, cells)
 
 
 def _sensitivity(table: pl.DataFrame) -> Iterator[RenderableType]:
@@ -247,58 +166,3 @@ def _by_number(level: str, specialist: str, option: str, rows: Sequence[Row]) ->
         ("games", "right"),
     ]
     return Drawn(title, columns, cells, 2, [_ends(row, "gain") for row in rows])
-
-
-def _suggestion(rows: Sequence[Row]) -> RenderableType:
-    cells = [
-        (
-            f"{row['rank']}",
-            f"{row['changes']}",
-            f"{100 * row['spread']:.2f}",
-            f"{100 * row['spread_low']:.2f} to {100 * row['spread_high']:.2f}",
-            f"{100 * row['chance_best']:.0f} %",
-            f"{row['pick_ups']:.2f}",
-            "\n".join(breakable(part) for part in row["setting"].split(", ")),
-        )
-        for row in rows
-    ]
-    columns = [
-        ("rank", "right"),
-        ("changes", "right"),
-        ("spread", "right"),
-        ("95 % interval", "right"),
-        ("best", "right"),
-        ("pick-ups", "right"),
-        ("setting", "left"),
-    ]
-    title = (
-        "Suggestion: how far apart specialists are in what a pick-up is worth\n"
-        f"spread in points of win share; {rows[0]['games']:,} games each"
-    )
-    return grid(title, columns, cells)
-
-
-def _gains(table: pl.DataFrame) -> RenderableType:
-    """What each specialist brings as given, and in the best setting."""
-    rows = list(table.iter_rows(named=True))
-    given = {_where(row): row for row in rows if row["setting"] == "as given"}
-    best = {_where(row): row for row in rows if row["rank"] == 1}
-    cells: Iterable[tuple[str, ...]] = [
-        (specialist, level, _points(row), _points(best[level, specialist]))
-        for (level, specialist), row in given.items()
-    ]
-    columns = [
-        ("specialist", "left"),
-        ("level", "left"),
-        ("as given", "right"),
-        ("rank 1", "right"),
-    ]
-    return grid("What a pick-up is worth there, points of win share", columns, cells)
-
-
-def _where(row: Row) -> tuple[str, str]:
-    return _level(row), row["specialist"]
-
-
-def _points(row: Row) -> str:
-    return "-" if row["gain"] is None else points(row)

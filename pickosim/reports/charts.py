@@ -636,7 +636,7 @@ def variant_seats(seats: pl.DataFrame) -> Drawing:
 
 
 def pickups(pickups: pl.DataFrame, measure: str = "gain") -> Drawing:
-    """What a pick-up of a specialist is worth: `gain` in win share, `score_gain`, or `handed_out` per game."""
+    """What a pick-up of a specialist is worth: `gain` in win share, or `score_gain`."""
     share = measure != "score_gain"
     points = []
     for row in _by_worth(pickups.filter(pl.col(measure).is_not_null()), pickups):
@@ -662,74 +662,6 @@ def pickups_by(groups: pl.DataFrame) -> Drawing:
             point["said"] = f"{_level(row)}, {point['said']}"
         points.append(point)
     return dots(points, "points of win share")
-
-
-def head_start(head_start: pl.DataFrame) -> Drawing:
-    """What it gains to start the game with a specialist."""
-    points = [
-        _point(row, "gain", points_of, row["specialist"], 100)
-        | {"panel": _level(row), "at": 0, "beyond": is_beyond_chance(row)}
-        for row in _by_worth(head_start, head_start)
-    ]
-    return dots(points, "points of win share")
-
-
-def head_start_by_seat(by_seat: pl.DataFrame, worth: pl.DataFrame) -> Drawing:
-    """The head start, seat by seat."""
-    points = [
-        _point(row, "gain", points_of, row["specialist"], 100)
-        | {"panel": _level(row), "group": seat_name(row["seat"]), "at": 0}
-        for row in _by_worth(by_seat, worth)
-    ]
-    for point in points:
-        point["said"] = f"{point['group']}, {point['said']}"
-    return dots(points, "points of win share")
-
-
-def seen(seen: pl.DataFrame, worth: pl.DataFrame) -> Drawing:
-    """The holder's win share in ordinary games; dashed: an even share. An association."""
-    points = [
-        _point(
-            row | {"games": row["games_held"]}, "win_share_held", percent, row["specialist"], 100
-        )
-        | {"panel": _level(row), "at": 100 / row["players"]}
-        for row in _by_worth(seen, worth)
-    ]
-    return dots(points, "win share in % if held at the end")
-
-
-def held(seen: pl.DataFrame, worth: pl.DataFrame) -> Drawing:
-    """How often a specialist is held at the end; nobody ever owns the raven."""
-    points = [
-        _point(row, "held_at_end", percent, row["specialist"], 100) | {"panel": _level(row)}
-        for row in _by_worth(seen, worth)
-        if row["specialist"] != "raven"
-    ]
-    return dots(points, "held at the end, % of games")
-
-
-def absence(absence: pl.DataFrame, worth: pl.DataFrame) -> Drawing:
-    """What the game without a specialist differs in, measure by measure, paired by dice."""
-    points = []
-    several = absence.select("bot", "players").n_unique() > 1
-    rows = _by_worth(absence, worth)
-    for measure in absence["measure"].unique(maintain_order=True):
-        share = MEASURES[measure].is_share
-        for row in rows:
-            if row["measure"] != measure or row["difference"] is None:
-                continue
-            words = points_of if share else signed
-            point = _point(row, "difference", words, row["specialist"], 100 if share else 1)
-            point |= {
-                "panel": broken(difference_label(measure), 30),
-                "at": 0,
-                "beyond": is_beyond_chance(row),
-            }
-            if several:
-                point |= {"group": _level(row)}
-                point["said"] = f"{_level(row)}, {point['said']}"
-            points.append(point)
-    return dots(points, None, free=True)
 
 
 def sensitivity(sensitivity: pl.DataFrame, measure: str = "gain") -> Drawing:
@@ -758,30 +690,6 @@ def short_setting(setting: str) -> str:
         return re.sub("[, ]", "", found[1].replace("worm", "W"))
 
     return re.sub(r"\[([^]]*)\]", faces, setting).replace("specialists.", "")
-
-
-def suggestion(suggestion: pl.DataFrame) -> Drawing:
-    """The spread of worth between specialists, setting by setting, the smallest first."""
-    points = []
-    for row in records(suggestion.sort("rank").head(MOST_ROWS)):
-        point = _point(row, "spread", points_of, row["setting"], 100)
-        changes = f"{row['changes']} {'change' if row['changes'] == 1 else 'changes'}"
-        setting = f"{changes}: {short_setting(row['setting'])}" if row["changes"] else "as given"
-        point["label"] = broken(f"{row['rank']}. {setting}", 26)
-        point["said"] += f"; chance to be the best {percent(row['chance_best'])}"
-        points.append(point | {"beyond": row["difference_high"] < 0})
-    return dots(points, "spread, points of win share")
-
-
-def suggestion_gains(gains: pl.DataFrame, worth: pl.DataFrame) -> Drawing:
-    """What a pick-up is worth, as given and in the best setting."""
-    points = []
-    for row in _by_worth(gains, worth):
-        point = _point(row, "gain", points_of, row["specialist"], 100)
-        group = "as given" if row["setting"] == "as given" else "the first setting"
-        point["said"] = f"{row['setting']}: {point['said']}"
-        points.append(point | {"panel": _level(row), "group": group, "at": 0})
-    return dots(sorted(points, key=lambda point: point["group"]), "points of win share")
 
 
 # -------------------------------------------------------------------------------------- a calibration

@@ -16,7 +16,7 @@ from pickosim.reports.cells import measure_label
 from pickosim.rule_files import as_arguments
 from pickosim.rules import RuleSet
 from pickosim.runs.results import Results
-from pickosim.studies import balance_results, calibrate, compare_results, tournament_results
+from pickosim.studies import calibrate, compare_results, pickup_worths, tournament_results
 from pickosim.studies.kinds import study_kind
 from pickosim.studies.sentences import BEYOND_CHANCE, listed
 
@@ -278,81 +278,16 @@ def _unchanged(measures: pl.DataFrame) -> str:
 
 def _balance(results: Results) -> Iterator[Figure]:
     pickups = table(results, "pickups")
-    head_start = table(results, "head_start")
-    worth = pickups if len(pickups) else head_start
     if len(pickups):
         yield from _pickups(pickups, table(results, "pickups_by"))
-    if len(head_start):
-        yield from _other_views(results, head_start, worth)
     sensitivity = table(results, "sensitivity")
     if len(sensitivity):
         yield from _sensitivity(sensitivity)
-    suggestion = table(results, "suggestion")
-    if len(suggestion):
-        yield from _suggestion(suggestion, table(results, "suggestion_gains"), worth)
-
-
-def _other_views(
-    results: Results, head_start: pl.DataFrame, worth: pl.DataFrame
-) -> Iterator[Figure]:
-    """Head start, absence and what is seen."""
-    seen = table(results, "seen")
-    yield Figure(
-        "head-start",
-        "Head start",
-        "One seat starts the game with the specialist against nobody having it, with the same dice, in all "
-        "seats: what that gains in win share, with 95 % intervals. Most starters soon lose it again, so this is "
-        "about the beginning of a game, not about what a pick-up is worth. A full dot is beyond chance (p < 0.05, "
-        "corrected for the number of comparisons).",
-        head_start,
-        balance_results.FRAMES["head_start"],
-        lambda: charts.head_start(head_start),
-        is_open=worth is head_start,
-    )
-    by_seat = table(results, "head_start_by_seat")
-    yield Figure(
-        "head-start-by-seat",
-        "Head start by seat",
-        "The gain in win share for each seat that starts with the specialist. Seat 0 begins.",
-        by_seat,
-        balance_results.FRAMES["head_start_by_seat"],
-        lambda: charts.head_start_by_seat(by_seat, head_start),
-    )
-    absence = table(results, "absence")
-    yield Figure(
-        "absence",
-        "Absence",
-        "The game without the specialist, minus the game with all of them, with the same dice and 95 % "
-        "intervals. A full dot is beyond chance (corrected).",
-        absence,
-        balance_results.FRAMES["absence"],
-        lambda: charts.absence(absence, worth),
-    )
-    yield Figure(
-        "seen",
-        "Seen: holders that win",
-        "Ordinary games: the win share of whoever ends with the specialist. Dashed: an even share. This "
-        "is an association, not what the specialist is worth: players who are winning anyway get more of them. "
-        "Nobody ever owns the raven.",
-        seen,
-        balance_results.FRAMES["seen"],
-        lambda: charts.seen(seen, worth),
-    )
-    yield Figure(
-        "held",
-        "Seen: held at the end",
-        "Ordinary games: how often a player ends with the specialist.",
-        seen.select("bot", "players", "specialist", "games", "^held_at_end.*$")
-        if len(seen)
-        else seen,
-        balance_results.FRAMES["seen"],
-        lambda: charts.held(seen, worth),
-    )
 
 
 def _pickups(pickups: pl.DataFrame, groups: pl.DataFrame) -> Iterator[Figure]:
     """What pick-ups are worth, in all and by phase and standing."""
-    frame = balance_results.FRAMES["pickups"]
+    frame = pickup_worths.FRAMES["pickups"]
     yield Figure(
         "pickups",
         "What a pick-up is worth",
@@ -374,14 +309,6 @@ def _pickups(pickups: pl.DataFrame, groups: pl.DataFrame) -> Iterator[Figure]:
         frame,
         lambda: charts.pickups(pickups, "score_gain"),
     )
-    yield Figure(
-        "handed-out",
-        "Handed out per game",
-        "Pick-ups per game times what one is worth: the points of win share that a specialist moves in a game.",
-        pickups.select(*named, "^pick_ups.*$", "^handed_out.*$"),
-        frame,
-        lambda: charts.pickups(pickups, "handed_out"),
-    )
     for by, title, text in (
         ("phase", "By phase", "by the tiles left on the grill after the pick-up"),
         ("standing", "By standing", "by how the player stood before, by score"),
@@ -393,7 +320,7 @@ def _pickups(pickups: pl.DataFrame, groups: pl.DataFrame) -> Iterator[Figure]:
             f"A pick-up {title[0].lower()}{title[1:]}",
             f"What a pick-up is worth in points of win share, {text}; bars are 95 % intervals.",
             shown,
-            balance_results.FRAMES["pickups_by"],
+            pickup_worths.FRAMES["pickups_by"],
             lambda shown=shown: charts.pickups_by(shown),  # type: ignore[misc]
         )
 
@@ -410,7 +337,7 @@ def _sensitivity(sensitivity: pl.DataFrame) -> Iterator[Figure]:
         "Worth by starting tile",
         f"What a pick-up is worth, in win share. {as_before}",
         tiles,
-        balance_results.FRAMES["sensitivity"],
+        pickup_worths.FRAMES["sensitivity"],
         lambda: charts.sensitivity(tiles),
     )
     yield Figure(
@@ -418,7 +345,7 @@ def _sensitivity(sensitivity: pl.DataFrame) -> Iterator[Figure]:
         "Worth by number",
         f"What a pick-up is worth, in win share. {as_before}",
         numbers,
-        balance_results.FRAMES["sensitivity"],
+        pickup_worths.FRAMES["sensitivity"],
         lambda: charts.sensitivity(numbers),
     )
     columns = ["bot", "players", "specialist", "option", "setting", "games", "pick_ups"]
@@ -429,36 +356,9 @@ def _sensitivity(sensitivity: pl.DataFrame) -> Iterator[Figure]:
             "How often per game a player gains the specialist (the raven: is paid by it). All else is as in the "
             "rules, whose own setting has a ring.",
             rows.select(columns),
-            balance_results.FRAMES["sensitivity"],
+            pickup_worths.FRAMES["sensitivity"],
             lambda rows=rows: charts.sensitivity(rows, "pick_ups"),  # type: ignore[misc]
         )
-
-
-def _suggestion(
-    suggestion: pl.DataFrame, gains: pl.DataFrame, worth: pl.DataFrame
-) -> Iterator[Figure]:
-    """Settings that bring the specialists closer together."""
-    yield Figure(
-        "suggestion",
-        "Settings with a smaller spread",
-        "How far apart the specialists are in what a pick-up is worth, setting by "
-        "setting, all played with the same dice; bars are 95 % intervals. Few changes are to be weighed "
-        "against a small spread: the table has the difference to the rules as given, paired by dice, "
-        "and the chance to be the best of these.",
-        suggestion,
-        balance_results.FRAMES["suggestion"],
-        lambda: charts.suggestion(suggestion),
-        is_open=True,
-    )
-    shown = gains.filter((pl.col("rank") == 1) | (pl.col("setting") == "as given"))
-    yield Figure(
-        "suggestion-gains",
-        "What a pick-up would be worth",
-        "What a pick-up is worth in the first of these settings and in the rules as given.",
-        shown,
-        balance_results.FRAMES["suggestion_gains"],
-        lambda: charts.suggestion_gains(shown, worth),
-    )
 
 
 # ------------------------------------------------------------------------------------ a calibration

@@ -4,6 +4,6 @@ In reading order. What can be asked: `schedule`, `seating` (who sat where), `mea
 `tournament_options`, `rank_options`, `compare_options`, `balance_options`, `train_options`, `calibrate_options`, `kinds`, `study`. What is played: `arms` (the
 same dice played in several ways), `holders` (of specialists), `sentences`. The studies, each as sums, results and the
 study itself: `tournament_sums`, `tournament_results`, `tournament`; `ladder` (fixed ratings), `rank`; `compare_sums`,
-`compare_results`, `compare_findings`, `compare`; `balance_sums`, `balance_search`, `balance_results`, `balance_findings`,
+`compare_results`, `compare_findings`, `compare`; `pickup_worths`, `balance_findings`,
 `balance`; `train_lessons` (games to learn from), `train`; `calibrate`. Then `experiments` (studies as files), `stored` (runs read back) and `warm` (kernels made ready).
 """

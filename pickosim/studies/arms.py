@@ -1,7 +1,7 @@
 """Arms and chunks: every block is played once per arm, all arms of a block with the same dice.
 
-An *arm* says who sits where, by which rules, and how the game starts. A *job* has some arms, and turns the games of
-some blocks into sums of whole numbers; a *chunk* is a job for a range of blocks, the one kind of task that workers play.
+An *arm* says who sits where and by which rules. A *job* has some arms, and turns the games of some blocks into sums of
+whole numbers; a *chunk* is a job for a range of blocks, the one kind of task that workers play.
 """
 
 from __future__ import annotations
@@ -13,15 +13,13 @@ from pathlib import Path
 from time import process_time
 from typing import Protocol
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from pickosim.bots.entrants import Entrant, bot_parcels, check_bot_sources
 from pickosim.bots.loading import files_at
 from pickosim.engine.rulebook import rulebook
 from pickosim.engine.tally import Tally, new_tally
-from pickosim.games.batch import BATCH, Batch, play_games
+from pickosim.games.batch import BATCH, play_games
 from pickosim.games.match import Match, Orders, make_match
 from pickosim.parcels import Parcel
 from pickosim.rules import RuleSet
@@ -32,14 +30,13 @@ from pickosim.studies.schedule import chunks, lane
 
 @dataclass(frozen=True)
 class Arm:
-    """One way to play a block: bots, rules, which seat, if any, starts with a bratworm, and who sits where.
+    """One way to play a block: bots, rules, and who sits where.
 
     Without `rotations` the bots are seated as they are listed; see `pickosim.games.match.Match`.
     """
 
     bots: tuple[str, ...]
     rules: RuleSet
-    bratworm_to: int | None = None
     rotations: tuple[Orders, ...] = ()
 
     @property
@@ -55,24 +52,7 @@ class Arm:
 
 def play_arm(arm: Arm, seed: int, first: int, blocks: int, *, follow_lead: bool = False) -> Tally:
     """Play blocks `first` to `first + blocks - 1` of an arm, one game per rotation each."""
-    if arm.bratworm_to is None:
-        return play_games(arm.match(seed), first, blocks, follow_lead=follow_lead)
-    return _WithBratworm(arm, seed, first, blocks).play()
-
-
-class _WithBratworm(Batch):
-    """Games in which a seat starts with a bratworm."""
-
-    def __init__(self, arm: Arm, seed: int, first: int, games: int) -> None:
-        super().__init__(arm.match(seed), first, games)
-        self.bratworm_to = arm.bratworm_to
-
-    def play_turn(self, seat: int, rows: NDArray[np.int32]) -> None:
-        if seat == 0:
-            dealt = rows[self.table["turn"][rows] == 1]
-            self.table["bratworms"][dealt, self.bratworm_to] += 1
-            self.table["supply"][dealt] -= 1
-        super().play_turn(seat, rows)
+    return play_games(arm.match(seed), first, blocks, follow_lead=follow_lead)
 
 
 # --------------------------------------------------------------------------------------------- jobs and chunks
@@ -158,10 +138,12 @@ class Chunk:
         return chunks(self.blocks.start, self.blocks.stop, size)
 
 
-def chunks_of(part: int, job: Job, seed: int, blocks: range, size: int) -> Iterator[Chunk]:
-    """The chunks of some blocks of a part, of at most that size; its lane has the same number."""
+def chunks_of(
+    part: int, job: Job, seed: int, blocks: range, size: int, lane: int | None = None
+) -> Iterator[Chunk]:
+    """The chunks of some blocks of a part, of at most that size; by default its lane has the same number."""
     for some in chunks(blocks.start, blocks.stop, size):
-        yield Chunk(part, job, seed, some, part)
+        yield Chunk(part if lane is None else lane, job, seed, some, part)
 
 
 # ---------------------------------------------------------------------------------------------- size of chunks

@@ -1,8 +1,6 @@
-"""The balance: what a specialist is worth where it is gained, at the start, and to the game.
+"""The balance: what a pick-up of each specialist is worth to whoever gains it.
 
-Four views that are never mixed up. *Pick-ups*: ordinary games, branched whenever a specialist is gained; this is what
-the verdict is about. *Head start*: a seat starts with the specialist, against nobody having it. *Absence*: the game
-without it, against the game as given. *Seen*: what happens in ordinary games, an association. Whatever is compared has
+Ordinary games are branched whenever a specialist is gained, and played on with and without it. Whatever is compared has
 the same dice. A level of play is a bot that takes all seats.
 """
 
@@ -14,14 +12,13 @@ from functools import cached_property
 from math import ceil
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
 from pydantic.dataclasses import dataclass
 
 from pickosim.amounts import parse_count, parse_share
 from pickosim.bots.entrants import Entrant, make_entrants
 from pickosim.bots.loading import load_bot
 from pickosim.columns import Frame
-from pickosim.errors import PickosimError, RulesError
+from pickosim.errors import PickosimError
 from pickosim.games.match import make_match
 from pickosim.games.pickups import Control
 from pickosim.rules import SPECIALISTS, RuleSet
@@ -45,34 +42,22 @@ from pickosim.studies.balance_options import (
     BalanceOptions,
     specialist_list,
 )
-from pickosim.studies.balance_results import (
+from pickosim.studies.ladder import strongest
+from pickosim.studies.pickup_worths import (
     FRAMES,
     MAIN_FRAME,
-    Varied,
-    Weighed,
-    absence_rows,
-    gain_moments,
-    head_start_by_seat_rows,
-    head_start_rows,
-    pickup_group_rows,
-    pickup_rows,
-    seen_rows,
-    sensitivity_rows,
-    suggestion_rows,
-    worth_moments,
-)
-from pickosim.studies.balance_search import Guess, Knob, changed, finalists, pickup_worths, shrunk
-from pickosim.studies.balance_sums import (
     Case,
     CaseJob,
+    Level,
     PickupJob,
-    ViewJob,
-    on_tile,
-    starter_arms,
+    Varied,
+    pickup_group_rows,
+    pickup_rows,
+    sensitivity_rows,
+    worth_moments,
 )
-from pickosim.studies.ladder import strongest
 from pickosim.studies.schedule import blocks_for, looks, player_counts
-from pickosim.studies.sentences import about_few_blocks
+from pickosim.studies.sentences import about_few_blocks, listed, the
 from pickosim.studies.study import (
     Frames,
     StudyBase,
@@ -82,27 +67,14 @@ from pickosim.studies.study import (
 )
 from pickosim.studies.variants import GivenRules, StoredRules, read_rules
 
-PICKUPS, HEAD_START, CASES = "pickups", "head start", "cases"
-"""What a part of the run is for: pick-ups of ordinary games; head start, absence and seen; pick-ups by starting tile
-and number."""
-
-RANKED, FINALS = "ranked", "finals"
-"""Settings that are played in full: to rank them, and again to report them."""
-
 LONG_CHUNK = 20.0
 """Seconds that a worker needs for a chunk: longer than a tournament's, for the larger batch."""
 
 BRANCHES = 16
-"""A game with all its branches takes about as long as so many games."""
+"""A game with all its branches takes about as long as this many games."""
 
 FIRST_LOOK = 4000
 """Blocks before the first check whether to stop; a further one is worth taking half as many blocks later."""
-
-OTHER_VIEWS = ("head_start", "head_start_by_seat", "absence", "seen")
-"""Tables of everything but pick-ups."""
-
-HEAD_SHARE = 8
-"""For so many games with pick-ups one block of head starts is played, for each specialist."""
 
 SIDE_SHARE = 4
 """One game in this many is played again for each starting tile and number."""
@@ -129,7 +101,7 @@ def plan(options: BalanceOptions) -> Balance:
     players = player_counts(options.players)
     levels = options.bots
     if levels is None:
-        levels = default_levels(rules, players, other_rules=options.sensitivity or options.suggest)
+        levels = default_levels(rules, players, other_rules=options.sensitivity)
     entrants = tuple(make_entrants(bot_list(levels)))
     if not entrants:
         raise PickosimError("A level of play is a bot; name one at least.")
@@ -149,9 +121,7 @@ def plan(options: BalanceOptions) -> Balance:
         else parse_share(options.precision, "A precision"),
         band=parse_share(options.band, "A band"),
         control=options.control,
-        pickups_only=options.pickups_only,
         sensitivity=options.sensitivity,
-        suggest=options.suggest,
         chunk=(),
     )
     study.check()
@@ -178,24 +148,29 @@ def default_levels(rules: RuleSet, players: Sequence[int], other_rules: bool) ->
 
 def _chosen(rules: RuleSet, wanted: str | Sequence[str] | None) -> tuple[str, ...]:
     """The specialists asked for, or all of the rules; in the order of the rules page."""
-    if wanted is not None:
-        names = specialist_list(wanted)
-        return tuple(name for name in SPECIALISTS if name in names)
     if not rules.specialists:
+        raise PickosimError(f"The rules {rules.name} have no specialists; take --rules extrawurm.")
+    if wanted is None:
+        return tuple(rules.specialists)
+    names = specialist_list(wanted)
+    missing = [name for name in names if name not in rules.specialists]
+    if missing:
         raise PickosimError(
-            f"The rules {rules.name} have no specialists; take --rules extrawurm, or name with "
-            "--specialists those to weigh all the same."
+            f"Nobody can gain {listed([the(name) for name in missing])} with the rules {rules.name}; put a specialist on "
+            f"a tile first, e.g. --set specialists.{missing[0]}={max(rules.tiles)}."
         )
-    return tuple(rules.specialists)
+    return tuple(name for name in SPECIALISTS if name in names)
 
 
 balance = study_function(BalanceOptions, plan)
 
 
 class Part(NamedTuple):
-    """A part of the run: what it is for, which level of play (by number), how many players, who is weighed."""
+    """A part of the run: a level of play (by number), a number of players, and the specialist whose settings vary.
 
-    view: str
+    Without a specialist, it is the ordinary games, branched at all pick-ups.
+    """
+
     level: int
     players: int
     specialist: str = ""
@@ -206,7 +181,7 @@ class Balance(StudyBase):
     """Which specialists, at which levels and with how many players, how long, with which dice."""
 
     kind: ClassVar[str] = "balance"
-    sources: ClassVar[tuple[str, ...]] = ("studies.balance_sums", "studies.balance_search")
+    sources: ClassVar[tuple[str, ...]] = ("studies.pickup_worths",)
     frame_types: ClassVar = FRAMES
     main_frame: ClassVar[str] = MAIN_FRAME
 
@@ -220,38 +195,15 @@ class Balance(StudyBase):
     precision: float | None
     band: float
     control: Control
-    pickups_only: bool
     sensitivity: bool
-    suggest: bool
     chunk: tuple[int, ...]
     """Blocks per chunk, level by level: bots differ in speed."""
 
     def check(self) -> None:
         """Refuse what the rules do not allow, before anything is played."""
+        blocks_for(self.games, 1)
         for players in self.players:
-            bots = (self.entrants[0].spec,) * players
-            make_match(bots, self.rules, self.seed)
-            blocks_for(self.games, players)
-            for specialist in self.specialists:
-                try:
-                    starter_arms(self.rules, specialist, bots)
-                except RulesError as error:
-                    raise RulesError(f"The {specialist} cannot be weighed: {error}") from None
-        if self.pickups_only and not self._playing:
-            raise PickosimError(
-                "None of these specialists is in the rules, so nobody can gain any."
-            )
-        if self.precision is not None and not self._playing:
-            raise PickosimError(
-                "A precision is that of pick-ups, and none of these specialists is in the rules."
-            )
-        placed = len(self._placed)
-        if self.suggest and placed < 2:
-            raise PickosimError(
-                "--suggest brings specialists closer together: two at least must stand on tiles, and in "
-                f"the rules {self.rules.name} there {'is' if placed == 1 else 'are'} {placed} of those "
-                "asked for."
-            )
+            make_match((self.entrants[0].spec,) * players, self.rules, self.seed)
 
     def cut(self, workers: int, chunk: int | None) -> Balance:
         """The same study with sizes of chunks."""
@@ -280,84 +232,57 @@ class Balance(StudyBase):
 
     @cached_property
     def layout(self) -> list[Part]:
-        """The parts of the run, each with dice of its own."""
+        """The parts of the run, each with dice of its own; those of ordinary games come first."""
         tables = [(k, players) for k in range(len(self.entrants)) for players in self.players]
-        each = [(*table, name) for table in tables for name in self.specialists]
-        found = [Part(PICKUPS, *table) for table in tables if self._playing]
-        if not self.pickups_only:
-            found += [Part(HEAD_START, *one) for one in each]
-        if self.sensitivity or self.suggest:
-            found += [Part(CASES, *one) for one in each]
-        if self.suggest:
-            found += [Part(view, *table) for view in (RANKED, FINALS) for table in tables]
-        return found
+        ordinary = [Part(*table) for table in tables]
+        if not self.sensitivity:
+            return ordinary
+        return [*ordinary, *(Part(*table, name) for table in tables for name in self.specialists)]
 
     @property
     def parts(self) -> int:
-        """One per level, number of players and specialist, for each thing that is asked of it."""
+        """One per level and number of players, and one more per specialist if settings vary."""
         return len(self.layout)
 
+    def lane(self, part: int) -> int:
+        """The lane of a part's game numbers.
+
+        Settings do not follow right after the ordinary games: published figures were played in these lanes.
+        """
+        tables = len(self.entrants) * len(self.players)
+        return part if part < tables else part + tables * len(self.specialists)
+
     def stage(self, number: int, sums: Sequence[Sums]) -> list[Chunk]:
-        """Pick-ups up to the next look; when all are certain enough, everything else; then finals."""
+        """Ordinary games up to the next look; when all worths are certain enough, the settings."""
         pickups = [
             chunk
             for k, part in enumerate(self.layout)
-            if part.view == PICKUPS and not self._is_certain(part, sums[k])
+            if not part.specialist and not self._is_certain(sums[k])
             for chunk in self._chunks(
                 k,
-                PickupJob(*self._players_of(part), self.rules, self._playing, self.control),
+                PickupJob(*self._who(part), self.rules, self.specialists, self.control),
                 range(_blocks(sums[k]), self._next_look(sums[k])),
             )
         ]
         if pickups:
             return pickups
-        others = [
-            chunk
-            for k, part in enumerate(self.layout)
-            if part.view in (HEAD_START, CASES) and not sums[k]
-            for chunk in self._chunks(k, self._job(part), range(self._side_blocks(part, sums)))
-        ]
-        if others:
-            return others
-        if not self.suggest or all(sums):
-            return []
-        cases = self._final_cases(sums)
         return [
             chunk
             for k, part in enumerate(self.layout)
-            if part.view in (RANKED, FINALS) and not sums[k]
+            if part.specialist and not sums[k]
             for chunk in self._chunks(
                 k,
-                CaseJob(*self._players_of(part), cases, self.control),
-                range(ceil(self._played(part, sums) / 2)),
-                smaller=4,  # finalists are many: large chunks would keep workers waiting
+                CaseJob(*self._who(part), tuple(self._cases(part.specialist)), self.control),
+                range(ceil(self._played(part, sums) / SIDE_SHARE)),
             )
         ]
 
-    def _players_of(self, part: Part) -> tuple[Entrant, int]:
+    def _who(self, part: Part) -> tuple[Entrant, int]:
         return self.entrants[part.level], part.players
 
-    def _job(self, part: Part) -> Job:
-        who = self._players_of(part)
-        if part.view == CASES:
-            return CaseJob(*who, tuple(self._cases(part.specialist)), self.control)
-        return ViewJob(*who, self.rules, part.specialist)
-
-    def _side_blocks(self, part: Part, sums: Sequence[Sums]) -> int:
-        """Blocks of a part that is played once, after the pick-ups."""
-        if not self._playing:
-            return blocks_for(self.games, part.players)
-        return ceil(self._played(part, sums) / (SIDE_SHARE if part.view == CASES else HEAD_SHARE))
-
-    @property
-    def _playing(self) -> tuple[str, ...]:
-        """The specialists asked for that are in the rules."""
-        return tuple(name for name in self.specialists if name in self.rules.specialists)
-
-    def _chunks(self, part: int, job: Job, blocks: range, smaller: int = 1) -> Iterator[Chunk]:
-        """The chunks of some blocks of a part."""
-        size = max(1, self.chunk[self.layout[part].level] // smaller)
-        return chunks_of(part, job, self.seed, blocks, size)
+    def _chunks(self, part: int, job: Job, blocks: range) -> Iterator[Chunk]:
+        size = self.chunk[self.layout[part].level]
+        return chunks_of(part, job, self.seed, blocks, size, self.lane(part))
 
     @cached_property
     def looks(self) -> list[int]:
@@ -373,48 +298,33 @@ class Balance(StudyBase):
     def _next_look(self, sums: Sums) -> int:
         return next(look for look in self.looks if look > _blocks(sums))
 
-    def _is_certain(self, part: Part, sums: Sums) -> bool:
-        """Whether a worth is known as well as was asked for, or the games are used up."""
+    def _is_certain(self, sums: Sums) -> bool:
+        """Whether all worths are known as well as was asked for, or the games are used up."""
         if not sums:
             return False
         if _blocks(sums) >= self.looks[-1]:
             return True
-        return self.precision is not None and self._half_width(part, sums) <= self.precision
+        return self.precision is not None and self._half_width(sums) <= self.precision
 
-    def _half_width(self, part: Part, sums: Sums) -> float:
-        """Half the widest interval of what a part is about."""
-        found = (
-            [worth_moments(sums, k) for k in range(len(self._playing))]
-            if part.view == PICKUPS
-            else [gain_moments(self._weighed(part, sums))]
-        )
-        ends = [stratified_mean([one]).interval() for one in found if one is not None]
+    def _half_width(self, sums: Sums) -> float:
+        """Half the widest interval of a worth."""
+        moments = [worth_moments(sums, k) for k in range(len(self.specialists))]
+        ends = [stratified_mean([one]).interval() for one in moments if one is not None]
         return max(((high - low) / 2 for low, high in ends), default=0.0)
 
     def _widest(self, sums: Sequence[Sums]) -> float:
-        view = PICKUPS if self._playing else HEAD_START
-        return max(self._half_width(part, one.sums) for part, one in self._of(view, sums))
+        return max(self._half_width(level.sums) for _, level in self._played_parts(sums, False))
 
     def _played(self, part: Part, sums: Sequence[Sums]) -> int:
-        """Games of a level and number of players that were branched."""
-        return max(
-            (
-                _blocks(sums[k])
-                for k, other in enumerate(self.layout)
-                if (other.view, other.level, other.players) == (PICKUPS, part.level, part.players)
-            ),
-            default=self.games,
-        )
+        """Ordinary games of the level and number of players of a part."""
+        return _blocks(sums[self.layout.index(Part(part.level, part.players))])
 
-    def _weighed(self, part: Part, sums: Sums) -> Weighed:
-        return Weighed(self.entrants[part.level].name, part.players, part.specialist, sums)
-
-    def _of(self, view: str, sums: Sequence[Sums]) -> list[tuple[Part, Weighed]]:
-        """The parts for a view that have been played."""
+    def _played_parts(self, sums: Sequence[Sums], settings: bool) -> list[tuple[Part, Level]]:
+        """The parts that have been played: those of ordinary games, or those of settings."""
         return [
-            (part, self._weighed(part, found))
-            for part, found in zip(self.layout, sums, strict=True)
-            if part.view == view and found
+            (part, Level(self.entrants[part.level].name, part.players, own))
+            for part, own in zip(self.layout, sums, strict=True)
+            if bool(part.specialist) is settings and own
         ]
 
     # ------------------------------------------------------------------------- tiles and numbers
@@ -437,120 +347,44 @@ class Balance(StudyBase):
         return sorted([*values, given]) if isinstance(given, int) else [given, *values]  # type: ignore[type-var]
 
     def _cases(self, specialist: str) -> list[Case]:
-        """Every starting tile, then every number; numbers only of a specialist that is in the rules."""
+        """Every starting tile, then every number."""
         tiles = [on_tile(self.rules, specialist, tile) for tile in self._tiles(specialist)]
-        numbers = self._numbers(specialist) if specialist in self.rules.specialists else []
+        numbers = self._numbers(specialist)
         option = NUMBER_OPTIONS[specialist][0] if numbers else ""
         rules = [*tiles, *(self.rules.with_options({option: value}) for value in numbers)]
         return [Case(specialist, one) for one in rules]
 
     def _varied(self, sums: Sequence[Sums]) -> Iterator[Varied]:
         """All that sensitivity is about, specialist by specialist."""
-        for part, weighed in self._of(CASES, sums):
-            variants = [case.rules for case in self._cases(part.specialist)]
-            tiles, every = len(self._tiles(part.specialist)), range(len(variants))
-            place = f"specialists.{part.specialist}"
-            yield Varied(weighed, place, variants[:tiles], every[:tiles], self.rules)
+        for (_, _, name), level in self._played_parts(sums, True):
+            variants = [case.rules for case in self._cases(name)]
+            tiles, every = len(self._tiles(name)), range(len(variants))
+            place = f"specialists.{name}"
+            yield Varied(level, name, place, variants[:tiles], every[:tiles], self.rules)
             if variants[tiles:]:
-                option = NUMBER_OPTIONS[part.specialist][0]
-                yield Varied(weighed, option, variants[tiles:], every[tiles:], self.rules)
-
-    # ---------------------------------------------------------------------------------- suggestion
-
-    @property
-    def _placed(self) -> list[str]:
-        """The specialists that a suggestion is about: those asked for that stand on a tile."""
-        places = _places(self.rules)
-        return [name for name in self.specialists if isinstance(places.get(name), int)]
-
-    @cached_property
-    def knobs(self) -> list[Knob]:
-        """What a suggestion may change."""
-        written = self.rules.as_dict()
-        found = []
-        # Specialists that were not asked for stay where they are.
-        fixed = {place for name, place in _places(self.rules).items() if name not in self._placed}
-        for name in self._placed:
-            place = written["specialists"][name]
-            others = [tile for tile in self._tiles(name) if tile not in (place, *fixed)]
-            found.append(Knob(f"specialists.{name}", name, (place, *others)))
-            if name in NUMBER_OPTIONS:
                 option = NUMBER_OPTIONS[name][0]
-                # 0 would not balance the specialist but make it a decoration.
-                values = [v for v in self._numbers(name) if v not in (0, written[option])]
-                found.append(Knob(option, name, (written[option], *values)))
-        return found
-
-    def _guesses(self, sums: Sequence[Sums]) -> list[Guess]:
-        """The settings that are played in full."""
-        names = self._placed
-        levels: dict[tuple[int, int], dict[str, dict[str, list[float]]]] = {}
-        for part, weighed in self._of(CASES, sums):
-            if part.specialist in names:
-                levels.setdefault((part.level, part.players), {})[part.specialist] = self._moved(
-                    part.specialist, weighed
-                )
-        moved = {
-            knob.option: np.array(
-                [found[knob.specialist][knob.option] for found in levels.values()]
-            )
-            for knob in self.knobs
-        }
-        given = np.stack([moved[f"specialists.{name}"][:, 0] for name in names], axis=1)
-        return finalists(self.knobs, names, given, moved)
-
-    def _moved(self, specialist: str, weighed: Weighed) -> dict[str, list[float]]:
-        """What a pick-up of a specialist is worth at each value of its knobs, as they list them."""
-        cases = [case.rules for case in self._cases(specialist)]
-        gains, covariance = pickup_worths(weighed.sums)
-        tiles = len(self._tiles(specialist))
-        found = {}
-        for knob in (knob for knob in self.knobs if knob.specialist == specialist):
-            own = slice(0, tiles) if "." in knob.option else slice(tiles, len(cases))
-            # Tiles and numbers are listed in their own order; the knob begins with the given one.
-            listed = self._tiles(specialist) if "." in knob.option else self._numbers(specialist)
-            order = [listed.index(value) for value in knob.values]  # type: ignore[arg-type]
-            found[knob.option] = [
-                float(value) for value in shrunk(gains[own], covariance[own, own])[order]
-            ]
-        return found
-
-    def _final_cases(self, sums: Sequence[Sums]) -> tuple[Case, ...]:
-        settings = [changed(self.rules, self.knobs, one.setting) for one in self._guesses(sums)]
-        return tuple(Case(name, rules) for rules in settings for name in self._placed)
+                yield Varied(level, name, option, variants[tiles:], every[tiles:], self.rules)
 
     # ------------------------------------------------------------------------------------- results
 
     @property
     def tables(self) -> dict[str, Frame]:
         """All but those of questions that were not asked."""
-        asked = {
-            **dict.fromkeys(OTHER_VIEWS, not self.pickups_only),
-            "sensitivity": bool(self.sensitivity),
-            "suggestion": bool(self.suggest),
-            "suggestion_gains": bool(self.suggest),
+        return {
+            name: frame
+            for name, frame in FRAMES.items()
+            if name != "sensitivity" or self.sensitivity
         }
-        return {name: frame for name, frame in FRAMES.items() if asked.get(name, True)}
 
     def frames(self, sums: Sequence[Sums]) -> Frames:
         """All result tables."""
-        levels, weighed = ([one for _, one in self._of(v, sums)] for v in (PICKUPS, HEAD_START))
+        levels = [level for _, level in self._played_parts(sums, False)]
         rows: dict[str, Any] = {
-            "pickups": pickup_rows(levels, self._playing, self.band),
-            "pickups_by": pickup_group_rows(levels, self._playing),
-            "head_start": head_start_rows(weighed),
-            "head_start_by_seat": head_start_by_seat_rows(weighed),
-            "absence": absence_rows(weighed),
-            "seen": seen_rows(weighed, self.rules),
+            "pickups": pickup_rows(levels, self.specialists, self.band),
+            "pickups_by": pickup_group_rows(levels, self.specialists),
+            "sensitivity": sensitivity_rows(list(self._varied(sums))),
         }
-        if self.sensitivity:
-            rows["sensitivity"] = sensitivity_rows(list(self._varied(sums)))
-        if self.suggest:
-            ranked, finals = ([one for _, one in self._of(view, sums)] for view in (RANKED, FINALS))
-            rows["suggestion"], rows["suggestion_gains"] = suggestion_rows(
-                self.rules, self.knobs, self._guesses(sums), ranked, finals, self._placed
-            )
-        return {name: FRAMES[name].build(rows[name]) for name in self.tables}
+        return {name: frame.build(rows[name]) for name, frame in self.tables.items()}
 
     def status(self, sums: Sequence[Sums]) -> str:
         """How certain the least certain worth is."""
@@ -571,9 +405,7 @@ class Balance(StudyBase):
             "remarks": [
                 *self._about_games(widest),
                 *about_few_blocks(min(map(_blocks, sums))),
-                *remarks_of(
-                    self.specialists, self.rules, self.control, self.sensitivity, self.suggest
-                ),
+                *remarks_of(self.specialists, self.control, self.sensitivity),
                 *about_unfinished(unfinished),
             ],
         }
@@ -591,6 +423,16 @@ class Balance(StudyBase):
 def _places(rules: RuleSet) -> dict[str, object]:
     """Where the specialists start: a tile, or a seat."""
     return {str(name): place for name, place in rules.specialists.items()}
+
+
+def on_tile(rules: RuleSet, specialist: str, tile: int) -> RuleSet:
+    """The same rules with a specialist on that tile; one that stood there takes its place."""
+    places = _places(rules)
+    changes: dict[str, object] = {f"specialists.{specialist}": tile}
+    for other, place in places.items():
+        if other != specialist and place == tile:
+            changes[f"specialists.{other}"] = places.get(specialist, "nowhere")
+    return rules.with_options(changes)
 
 
 def _blocks(sums: Sums) -> int:

@@ -10,11 +10,10 @@ from typing import Any
 import polars as pl
 
 from pickosim.columns import Row
-from pickosim.rules import RuleSet
 from pickosim.stats.distributions import normal_quantile
 from pickosim.stats.moments import CONFIDENCE, Estimate
-from pickosim.studies.balance_results import BALANCED, TOO_STRONG, TOO_WEAK, UNDECIDED
-from pickosim.studies.measures import MEASURES, with_adjusted
+from pickosim.studies.measures import with_adjusted
+from pickosim.studies.pickup_worths import BALANCED, TOO_STRONG, TOO_WEAK, UNDECIDED
 from pickosim.studies.sentences import (
     BEYOND_CHANCE,
     half_width,
@@ -26,27 +25,23 @@ from pickosim.studies.sentences import (
     the,
 )
 
+NO_PICKUP = "Nobody gained any of these specialists in these games."
+
 
 def findings(
     tables: Mapping[str, pl.DataFrame], strongest: str, band: float
 ) -> tuple[str, list[str]]:
     """The answer in a sentence, and more sentences; the verdict is that of the strongest level of play."""
-    pickups, head_start, seen, absence = (
-        tables[name].to_dicts() if name in tables else []
-        for name in ("pickups", "head_start", "seen", "absence")
-    )
+    pickups = tables["pickups"].to_dicts()
     sentences = [
         *_verdicts(pickups, strongest),
         *_by_level(pickups),
         *_phases(tables["pickups_by"].to_dicts(), strongest),
-        *_head_start(head_start),
-        *_seen(seen, pickups),
-        *_absence(absence),
+        *_holders(pickups),
         *(_sensitivity(tables["sensitivity"]) if "sensitivity" in tables else []),
-        *(_suggestion(tables["suggestion"].to_dicts()) if "suggestion" in tables else []),
     ]
-    asked = [row for row in pickups if row["gain"] is not None]
-    return _headline(asked, strongest, band) if asked else _only_head_start(head_start), sentences
+    gained = [row for row in pickups if row["gain"] is not None]
+    return _headline(gained, strongest, band) if gained else NO_PICKUP, sentences
 
 
 def points(row: Row, name: str = "gain") -> str:
@@ -106,7 +101,7 @@ def asked_level(rows: Sequence[Row], strongest: str) -> list[Row]:
 
 
 def _verdicts(pickups: Sequence[Row], strongest: str) -> Iterator[str]:
-    """How many more games would tell; where levels and numbers of players disagree; what is handed out."""
+    """How many more games would tell; where levels and numbers of players disagree."""
     rows = [row for row in pickups if row["verdict"] is not None]
     if not rows:
         return
@@ -130,12 +125,6 @@ def _verdicts(pickups: Sequence[Row], strongest: str) -> Iterator[str]:
             yield (
                 f"Levels disagree about {the(row['specialist'])}: {known} with {level_words(row)}, {listing}."
             )
-    most = max(first, key=lambda row: row["handed_out"])
-    number = plus_minus(100 * most["handed_out"], 100 * half_width(most, "handed_out"), sign="+")
-    yield (
-        f"Over a whole game ({level_words(most)}), {the(most['specialist'])} hands out most: {number} points, by "
-        f"{most['pick_ups']:.2f} pick-ups."
-    )
 
 
 def _more(row: Row) -> str:
@@ -163,30 +152,6 @@ def _phases(rows: Sequence[Row], strongest: str) -> Iterator[str]:
         )
 
 
-# --------------------------------------------------------------------------------------- other views
-
-
-def _only_head_start(rows: Sequence[Row]) -> str:
-    """The answer if no specialist is in the rules, so that nobody can gain any."""
-    names = listed([f"{the(row['specialist'])} {points(row)} ({level_words(row)})" for row in rows])
-    return f"No specialist is in the rules, so only a head start can be weighed, in points of win share: {names}."
-
-
-def _head_start(rows: Sequence[Row]) -> Iterator[str]:
-    """What starting with a specialist gains at each level."""
-    for level, found in _grouped(rows, level_words).items():
-        clear = [row for row in found if is_beyond_chance(row)]
-        unclear = [row for row in found if not is_beyond_chance(row)]
-        said = []
-        if clear:
-            listing = listed([f"{the(row['specialist'])} {points(row)}" for row in clear])
-            said.append(f"beyond chance: {listing} points")
-        if unclear:
-            listing = listed([f"{the(row['specialist'])} {points(row)}" for row in unclear])
-            said.append(f"not distinguishable from zero: {listing}")
-        yield f"Head start, a seat begins the game with it ({level}): {'; '.join(said)}."
-
-
 def _by_level(pickups: Sequence[Row]) -> Iterator[str]:
     """The specialist whose worth depends most on who plays, with the same number of players, if any does."""
     pairs = []
@@ -209,47 +174,19 @@ def _by_level(pickups: Sequence[Row]) -> Iterator[str]:
         )
 
 
-def _seen(seen: Sequence[Row], pickups: Sequence[Row]) -> Iterator[str]:
-    """Where the association misleads most: the holder's win share is furthest above even, beyond the worth."""
-    gains = {(level_words(row), row["specialist"]): row for row in pickups}
-    found = []
-    for row in seen:
-        own = gains.get((level_words(row), row["specialist"]))
-        if own is not None and None not in (own["gain"], row["win_share_held"]):
-            above = row["win_share_held"] - 1 / row["players"]
-            found.append((above - own["gain"], row, own))
-    if not found:
+def _holders(pickups: Sequence[Row]) -> Iterator[str]:
+    """Where the association misleads most: what holders win above even is furthest above the worth of a pick-up."""
+    rows = [row for row in pickups if None not in (row["gain"], row["held_above_even"])]
+    if not rows:
         return
-    apart, row, own = max(found, key=lambda one: one[0])
-    half = half_width(row, "win_share_held")
-    if apart > half + half_width(own, "gain"):
-        share = plus_minus(100 * row["win_share_held"], 100 * half)
+    row = max(rows, key=lambda row: row["held_above_even"] - row["gain"])
+    apart = row["held_above_even"] - row["gain"]
+    if apart > half_width(row, "held_above_even") + half_width(row, "gain"):
         yield (
-            f"Holders of {the(row['specialist'])} at the end ({level_words(row)}) win {share} % of games; that "
-            f"is an association, not its effect: a pick-up is worth {points(own)} points."
+            f"Players who hold {the(row['specialist'])} at the end ({level_words(row)}) win "
+            f"{points(row, 'held_above_even')} points compared with an even share; that is an association, not its "
+            f"effect: a pick-up is worth {points(row)} points."
         )
-
-
-def _absence(rows: Sequence[Row]) -> Iterator[str]:
-    """The largest change that is beyond chance, per measure."""
-    for measure, found in _grouped(rows, lambda row: row["measure"]).items():
-        known = MEASURES[measure]
-        assert known.wording is not None
-        clear = [row for row in found if is_beyond_chance(row)]
-        if not clear:
-            continue
-        row = max(clear, key=lambda row: abs(row["difference"]))
-        scale = known.scale
-        number = plus_minus(scale * abs(row["difference"]), scale * half_width(row, "difference"))
-        template = known.wording.more if row["difference"] > 0 else known.wording.less
-        yield sentence(
-            f"the largest change of {known.wording.noun}: without {the(row['specialist'])} "
-            f"({level_words(row)}), {template.format(n=number)} ({_value(scale * row['value'])} as given)"
-        )
-
-
-def _value(value: float) -> str:
-    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
 
 
 def _sensitivity(sensitivity: pl.DataFrame) -> Iterator[str]:
@@ -290,55 +227,7 @@ def _sensitivity(sensitivity: pl.DataFrame) -> Iterator[str]:
         )
 
 
-def _suggestion(rows: Sequence[Row]) -> Iterator[str]:
-    """The best setting, how certain that is, and what fewer changes would do."""
-    given = next(row for row in rows if row["changes"] == 0)
-    best = rows[0]
-    spread = f"{_spread(given)} points"
-    if best is given:
-        yield (
-            f"No setting that was played in full brings the specialists closer together than the rules "
-            f"as given do (spread {spread}; chance that they are the best of {len(rows)} finalists: "
-            f"{_percent(given['chance_best'])})."
-        )
-        return
-    surely = best["difference_high"] < 0
-    yield (
-        f"Pick-ups are worth most nearly the same with {best['setting']}: spread "
-        f"{_spread(best)} points against {spread} as given. The difference, paired by dice, is "
-        f"{100 * best['difference']:+.2f} ({100 * best['difference_low']:+.2f} to "
-        f"{100 * best['difference_high']:+.2f}): {'beyond' if surely else 'not beyond'} chance. The "
-        f"chance that it is the best of {len(rows)} finalists: {_percent(best['chance_best'])}."
-    )
-    yield (
-        f"What it costs: there, a pick-up is worth {100 * best['mean_gain']:+.2f} points "
-        f"({100 * given['mean_gain']:+.2f} as given), and there are {best['pick_ups']:.2f} per game and specialist "
-        f"({given['pick_ups']:.2f} as given); means over specialists."
-    )
-    fewer = [row for row in rows if 0 < row["changes"] < best["changes"]]
-    for changes, found in sorted(_grouped(fewer, lambda row: row["changes"]).items()):
-        row = min(found, key=lambda row: row["spread"])
-        yield (
-            f"With {changes} {'change' if changes == 1 else 'changes'} only: {row['setting']}, spread "
-            f"{_spread(row)} points."
-        )
-
-
-def _spread(row: Row) -> str:
-    """A spread with its interval, in points."""
-    ends = f"{100 * row['spread_low']:.2f} to {100 * row['spread_high']:.2f}"
-    return f"{100 * row['spread']:.2f} ({ends})"
-
-
-def _percent(chance: float) -> str:
-    return (
-        "under 1 %" if chance < 0.01 else "over 99 %" if chance > 0.99 else f"{100 * chance:.0f} %"
-    )
-
-
-def remarks_of(
-    specialists: Sequence[str], rules: RuleSet, control: str, sensitivity: bool, suggest: bool
-) -> Iterator[str]:
+def remarks_of(specialists: Sequence[str], control: str, sensitivity: bool) -> Iterator[str]:
     """How the figures are meant."""
     instead = (
         "with the specialist gone" if control == "gone" else "with the specialist back on the grill"
@@ -346,35 +235,18 @@ def remarks_of(
     yield (
         f"A pick-up is weighed by playing the game on twice from that moment: as it is, and {instead}, the former "
         "one kept. Everything before is the same, and so are the dice to come: the difference is what the pick-up "
-        "causes. A head start is causal too, but about the beginning of a game; absence is about the game and not "
-        "about a player; seen is an association, as players who do well get more specialists."
+        "causes. What holders at the end win is an association, as players who do well get more specialists."
     )
     yield (
         "Gains in win share are relative to rivals. The gain in score is the player's own: a specialist can "
         "bring rivals as much once it is theirs, and then it does not change who wins."
     )
     if "raven" in specialists:
-        yield (
-            "Nobody ever owns the raven: a pick-up is its pay, and without it the bratworm stays where it was. To start "
-            "with it is to have had its visit, a bratworm from the supply."
-        )
-    missing = [name for name in specialists if name not in rules.specialists]
-    if missing:
-        yield (
-            f"Not in the rules {rules.name}, so only a head start is measured: "
-            f"{listed([the(name) for name in missing])}."
-        )
+        yield "Nobody ever owns the raven: a pick-up is its pay, and without it the bratworm stays where it was."
     if sensitivity:
         yield (
             "By starting tile and number, other games are played by the changed rules and branched at every pick-up; a "
             "specialist that stood on that tile changes places with it."
-        )
-    if suggest:
-        yield (
-            "The spread of a setting is the standard deviation between specialists of what a pick-up is worth, with "
-            "the part that chance adds removed. Options were moved one at a time, and the best combinations guessed "
-            "from that. The finalists were ranked by some games and measured by others, so that luck in being chosen "
-            "does not count; rank 1 need not show the smallest spread then."
         )
     yield (
         "Verdicts are corrected for the number of specialists: all intervals from the mean of a level hold together "

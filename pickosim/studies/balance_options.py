@@ -61,11 +61,8 @@ def check_band(given: str | float) -> float:
 class BalanceOptions(StudyOptions):
     """Measure what each specialist is worth.
 
-    Pick-ups: ordinary games are branched whenever a specialist is gained, and played on with it and without it, with the
-    same dice. Head start: a seat starts with it, against nobody having it. Absence: the game without it. Seen: what
-    happens with it in ordinary games, an association.
-    Tables: pickups, pickups_by, head_start, head_start_by_seat, absence, seen; if asked for sensitivity, suggestion,
-    suggestion_gains.
+    Ordinary games are branched whenever a specialist is gained, and played on with it and without it, with the same dice.
+    Tables: pickups, pickups_by; if asked for sensitivity.
     """
 
     kind: ClassVar[str] = "balance"
@@ -138,17 +135,7 @@ class BalanceOptions(StudyOptions):
             metavar="gone|grill",
         ),
     ] = "gone"
-    pickups_only: Annotated[
-        bool, Option("Weigh pick-ups only: no head starts, absence and seen.", True)
-    ] = False
     sensitivity: Annotated[
         bool,
         Option("Also by starting tile and number, with a quarter of the games each.", True),
-    ] = False
-    suggest: Annotated[
-        bool,
-        Option(
-            "Search tiles and numbers for the setting in which pick-ups are worth most nearly the same.",
-            True,
-        ),
     ] = False

@@ -1,4 +1,4 @@
-"""Holders: what became of the specialists, and what those win who end with one; for tournaments and balances."""
+"""Holders: what became of the specialists, and what those win who end with one."""
 
 from __future__ import annotations
 

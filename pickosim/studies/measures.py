@@ -277,10 +277,6 @@ WORDED = [
 ]
 """Measures that sentences are about, the most important first; the others stand in the tables."""
 
-ABSENCE = [MEASURES[name] for name in ("turns", "margin", "first_seat")]
-"""What a game without a specialist is measured by."""
-
-
 # -------------------------------------------------------------------------------------- values of blocks
 
 

@@ -1,0 +1,564 @@
+"""What pick-ups are worth: from games branched at every pick-up to the rows of result tables.
+
+A branch has the same past and the same dice to come as its game. All seats are taken by the same bot, and a block is one
+game. Wins are counted in PARTS, so that every sum is of whole numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import ceil, inf, sqrt
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from pickosim.bots.entrants import Entrant
+from pickosim.columns import POINTS, Frame, Row, frames_by_name
+from pickosim.engine.rulebook import NOTHING
+from pickosim.engine.tally import PARTS, Tally, win_parts
+from pickosim.games.pickups import (
+    BETWEEN,
+    LEADING,
+    TRAILING,
+    Branched,
+    Control,
+    Pickups,
+    branch_pickups,
+)
+from pickosim.rule_files import option_texts
+from pickosim.rules import MOST_TILES, SPECIALISTS, RuleSet
+from pickosim.runs.sums import Sums
+from pickosim.stats.moments import (
+    CONFIDENCE,
+    NO_RATE,
+    Estimate,
+    Moments,
+    Rate,
+    RatioMoments,
+    count_rate,
+    mean_rate,
+    ratio_moments,
+    ratio_rate,
+    stratified_mean,
+)
+from pickosim.stats.multiple_testing import simultaneous
+from pickosim.studies.arms import Arm
+from pickosim.studies.measures import rate_columns, with_adjusted
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+# ---------------------------------------------------------------------------------------- from games to sums
+
+PHASES = ((0, 1), (2, 4), (5, 8), (9, 12), (13, MOST_TILES))
+"""Tiles left on the grill after a pick-up, from and to."""
+
+STANDINGS = {LEADING: "leading", BETWEEN: "between", TRAILING: "trailing"}
+"""How the gainer stood before."""
+
+GROUPS = (
+    ("all", "all"),
+    *(("phase", f"{low} to {high} tiles left") for low, high in PHASES[:-1]),
+    ("phase", f"{PHASES[-1][0]} or more tiles left"),
+    *(("standing", name) for name in STANDINGS.values()),
+    ("former", "with empty hands"),
+    ("former", "with another in hand"),
+)
+"""What pick-ups are grouped by, and the groups; the first has all of them."""
+
+BRANCHED = 1 << 13
+"""Games that are branched at a time: every game has dozens of branches, and all of them are in memory."""
+
+SUMS_SIZE = 8
+"""What is added up of a game takes about as much memory as this many results of games."""
+
+
+class Branches(NamedTuple):
+    """B games with all that their pick-ups brought: E pick-ups."""
+
+    pickups: Pickups
+    """(E,)"""
+    wins: Ints
+    """(E,): what the gainer won with the pick-up minus without it, in PARTS."""
+    scores: Ints
+    """(E,): the same for its score."""
+    held: Ints
+    """(2, S, B): whether a player holds each specialist at the end of the game itself, and what that player won."""
+    games: int
+    """How many were played, branches included."""
+    unfinished: int
+
+
+def play_branches(
+    arm: Arm, specialists: Sequence[str], control: Control, seed: int, first: int, blocks: int
+) -> Branches:
+    """Play blocks of an arm, each game branched at every pick-up of these specialists."""
+    wanted = np.array([name in specialists for name in SPECIALISTS])
+    pieces = []
+    for start in range(0, blocks, BRANCHED):
+        number = min(BRANCHED, blocks - start)
+        played = branch_pickups(arm.match(seed), first + start, number, wanted, control)
+        pieces.append(_branches(played, start))
+    return Branches(
+        np.concatenate([piece.pickups for piece in pieces]),
+        np.concatenate([piece.wins for piece in pieces]),
+        np.concatenate([piece.scores for piece in pieces]),
+        np.concatenate([piece.held for piece in pieces], axis=-1),
+        sum(piece.games for piece in pieces),
+        sum(piece.unfinished for piece in pieces),
+    )
+
+
+def _branches(played: Branched, start: int) -> Branches:
+    pickups, tallies = played.pickups, (played.tally, played.branches)
+    game, seat, every = pickups["entry"], pickups["seat"], np.arange(len(pickups))
+    wins = [win_parts(tally.rank) for tally in tallies]
+    scores = [tally.score.astype(np.int64) for tally in tallies]
+    moved = pickups.copy()
+    moved["entry"] += start
+    held = played.tally.held_at_end.astype(np.int64)
+    return Branches(
+        moved,
+        wins[0][game, seat] - wins[1][every, seat],
+        scores[0][game, seat] - scores[1][every, seat],
+        np.stack([held.sum(axis=-1).T, (held * wins[0][:, None]).sum(axis=-1).T]),
+        sum(len(tally.turns) for tally in tallies),
+        sum(int((~tally.finished).sum()) for tally in tallies),
+    )
+
+
+def _block_totals(branches: Branches, chosen: NDArray[np.bool_], blocks: int) -> Ints:
+    """(3, B): the number of the chosen pick-ups (E,) of each game, and what they brought in wins and score."""
+    game = branches.pickups["entry"][chosen]
+    values = (np.ones(len(game)), branches.wins[chosen], branches.scores[chosen])
+    # Sums of whole numbers far below 2^53: exact as floats.
+    return np.stack([np.bincount(game, value, blocks) for value in values]).astype(np.int64)
+
+
+def _in_groups(pickups: Pickups) -> list[NDArray[np.bool_]]:
+    """The pick-ups (E,) that belong to each group."""
+    left, standing = pickups["tiles_left"], pickups["standing"]
+    return [
+        np.ones(len(pickups), np.bool_),
+        *((left >= low) & (left <= high) for low, high in PHASES),
+        *(standing == number for number in STANDINGS),
+        pickups["former"] == NOTHING,
+        pickups["former"] != NOTHING,
+    ]
+
+
+@dataclass(frozen=True)
+class _BranchingJob:
+    """What both jobs have in common: one bot takes all seats."""
+
+    entrant: Entrant
+    players: int
+
+    @property
+    def entrants(self) -> tuple[Entrant, ...]:
+        """The one bot that plays."""
+        return (self.entrant,)
+
+    @property
+    def bots(self) -> tuple[str, ...]:
+        """By seat."""
+        return (self.entrant.spec,) * self.players
+
+    @property
+    def in_hand(self) -> int:
+        """As if these many results were kept of each game."""
+        return SUMS_SIZE
+
+    def saved(self, tallies: Sequence[Tally], part: int, seed: int, first: int) -> pl.DataFrame:
+        """Balances keep no games."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class PickupJob(_BranchingJob):
+    """What every pick-up of ordinary games brings, all specialists at once."""
+
+    rules: RuleSet
+    specialists: tuple[str, ...]
+    control: Control
+
+    @property
+    def arms(self) -> list[Arm]:
+        """The ordinary game; its branches are not known before."""
+        return [Arm(self.bots, self.rules)]
+
+    def play(self, seed: int, first: int, blocks: int) -> tuple[Sums, list[Tally]]:
+        """For S specialists and G groups of pick-ups.
+
+        `picked` (S, G, 3): their number, and what they brought in wins (in PARTS) and score; `picked_products`
+        (S, G, 3, 3): one with another, block by block. `across` (2 S, 2 S): the same of all numbers, then all
+        wins, of all specialists. `held` (S, 2): the games that end with a holder, and what the holder wins (in
+        PARTS); `held_products` (S, 2, 2).
+        """
+        played = play_branches(self.arms[0], self.specialists, self.control, seed, first, blocks)
+        groups = _in_groups(played.pickups)
+        numbers = [SPECIALISTS.index(name) for name in self.specialists]
+        totals = np.stack(
+            [
+                np.stack(
+                    [
+                        _block_totals(played, group & (played.pickups["specialist"] == k), blocks)
+                        for group in groups
+                    ]
+                )
+                for k in numbers
+            ]
+        )
+        both = np.concatenate([totals[:, 0, 0], totals[:, 0, 1]])
+        held = played.held[:, numbers].swapaxes(0, 1)
+        return {
+            "blocks": np.array(blocks, np.int64),
+            "games": np.array(played.games, np.int64),
+            "unfinished": np.array(played.unfinished, np.int64),
+            "picked": totals.sum(axis=-1),
+            "picked_products": totals @ totals.swapaxes(-1, -2),
+            "across": both @ both.T,
+            "held": held.sum(axis=-1),
+            "held_products": held @ held.swapaxes(-1, -2),
+        }, []
+
+
+@dataclass(frozen=True)
+class Case:
+    """A specialist whose pick-ups are measured, and the rules of the game."""
+
+    specialist: str
+    rules: RuleSet
+
+
+@dataclass(frozen=True)
+class CaseJob(_BranchingJob):
+    """What pick-ups bring, case by case, all with the same dice."""
+
+    cases: tuple[Case, ...]
+    control: Control
+
+    @property
+    def arms(self) -> list[Arm]:
+        """The rules of all cases, each once."""
+        return [Arm(self.bots, rules) for rules in dict.fromkeys(case.rules for case in self.cases)]
+
+    def play(self, seed: int, first: int, blocks: int) -> tuple[Sums, list[Tally]]:
+        """For C cases: `picked` (2, C), the number of pick-ups and the wins that they brought (in PARTS).
+
+        `across` (2 C, 2 C): all numbers, then all wins, one with another, block by block.
+        """
+        totals = np.zeros((2, len(self.cases), blocks), np.int64)
+        games = unfinished = 0
+        for arm in self.arms:
+            own = [k for k, case in enumerate(self.cases) if case.rules == arm.rules]
+            names = [self.cases[k].specialist for k in own]
+            played = play_branches(arm, names, self.control, seed, first, blocks)
+            for k, name in zip(own, names, strict=True):
+                chosen = played.pickups["specialist"] == SPECIALISTS.index(name)
+                totals[:, k] = _block_totals(played, chosen, blocks)[:2]
+            games, unfinished = games + played.games, unfinished + played.unfinished
+        both = totals.reshape(-1, blocks)
+        return {
+            "blocks": np.array(blocks, np.int64),
+            "games": np.array(games, np.int64),
+            "unfinished": np.array(unfinished, np.int64),
+            "picked": totals.sum(axis=-1),
+            "across": both @ both.T,
+        }, []
+
+
+# ----------------------------------------------------------------------------------------- from sums to rows
+
+TOO_STRONG, TOO_WEAK, BALANCED, UNDECIDED = "too strong", "too weak", "balanced", "undecided"
+"""Verdicts: on which side of a band around the mean of all specialists the worth of a pick-up lies."""
+
+MOST_MORE = 10**10
+"""More games than these would not be played to come to a verdict."""
+
+LEVEL = "bot players"
+"""Columns of a level of play."""
+
+FRAMES = frames_by_name(
+    Frame(
+        "pickups",
+        "One row per level of play (the bot that takes all seats), number of players and specialist: what a "
+        "pick-up is worth to the player who gains the specialist. Every ordinary game is branched at every "
+        "pick-up: it goes on as it is, and without the specialist (or with --control grill with the specialist back "
+        "on the grill), the former one kept; the raven: without its bratworm. Same past, same dice.",
+        f"{LEVEL} specialist games pick_ups± gain± score_gain± held_above_even± from_mean± verdict more_games "
+        "p_value p_adjusted",
+        {
+            "games": "Ordinary games, without their branches.",
+            "gain": "What a pick-up adds to the win share of the player, mean over all pick-ups.",
+            "score_gain": "What a pick-up adds to the score of the player.",
+        },
+    ),
+    Frame(
+        "pickups_by",
+        "The same for some of the pick-ups: by phase of the game (tiles left on the grill afterwards), by how the "
+        "player stood before, and by whether it held another specialist.",
+        f"{LEVEL} specialist by group games pick_ups gain± score_gain±",
+        {"games": "Ordinary games, without their branches."},
+    ),
+    Frame(
+        "sensitivity",
+        "One row per level, number of players, specialist and setting of an option, all else as given: what a "
+        "pick-up is worth there; with --sensitivity.",
+        f"{LEVEL} specialist option setting games pick_ups gain± as_given difference± p_value p_adjusted",
+        {
+            "games": "Ordinary games, without their branches.",
+            "gain": "What a pick-up adds to the win share of the player.",
+            "difference": "From the gain with the setting as given, paired by dice.",
+        },
+        {"difference": POINTS},
+    ),
+)
+
+MAIN_FRAME = "pickups"
+
+
+class Level(NamedTuple):
+    """The sums of a level of play with a number of players: of a `PickupJob`, or of a `CaseJob`."""
+
+    bot: str
+    players: int
+    sums: Sums
+
+    @property
+    def columns(self) -> Row:
+        """The columns that name it."""
+        return {"bot": self.bot, "players": self.players}
+
+
+class Varied(NamedTuple):
+    """One option of the rules moved through its values: the rules of each, and what came of it."""
+
+    level: Level
+    specialist: str
+    option: str
+    variants: Sequence[RuleSet]
+    rows: Sequence[int]
+    """Which cases of the sums."""
+    given: RuleSet
+
+
+def pickup_rows(levels: Sequence[Level], specialists: Sequence[str], band: float) -> list[Row]:
+    """What a pick-up of each specialist is worth, levels together, the greatest worth first."""
+    rows = []
+    for level in levels:
+        own = []
+        apart = _from_mean(level.sums)
+        for k, specialist in enumerate(specialists):
+            gain = worth_moments(level.sums, k)
+            blocks = int(level.sums["blocks"])
+            row = {
+                **level.columns,
+                "specialist": specialist,
+                "games": blocks,
+                **rate_columns("pick_ups", count_rate([_pickups_per_game(level.sums, k)])),
+                **rate_columns("gain", NO_RATE if gain is None else mean_rate([gain])),
+                **rate_columns("score_gain", _score_rate(level.sums, k)),
+                **rate_columns("held_above_even", _held_above_even(level, k)),
+                "p_value": None if gain is None else stratified_mean([gain]).p_value,
+            }
+            own.append(row | judged(apart.get(k), band, blocks, len(apart)))
+        own.sort(key=lambda row: inf if row["gain"] is None else -row["gain"])
+        rows += own
+    return with_adjusted(rows)
+
+
+def worth_moments(sums: Sums, specialist: int, group: int = 0, value: int = 1) -> Moments | None:
+    """Moments of what a pick-up brings, in win share (1) or score (2); None if there is no pick-up."""
+    both = [0, value]
+    ratio = _ratio(
+        sums["blocks"],
+        sums["picked"][specialist, group, both],
+        sums["picked_products"][specialist, group][np.ix_(both, both)],
+        PARTS if value == 1 else 1,
+    )
+    return None if ratio is None else ratio_moments([ratio])
+
+
+def _ratio(blocks: Ints, totals: Ints, products: Ints, unit: int) -> RatioMoments | None:
+    """A sum in parts of a unit, divided by a number; None if that is 0.
+
+    `totals` (2,) are the number and the sum, `products` (2, 2) one with another, block by block.
+    """
+    number, total = (float(value) for value in totals)
+    if not number:
+        return None
+    return RatioMoments(
+        n=float(blocks),
+        above=total / unit,
+        below=number,
+        above2=float(products[1, 1]) / unit**2,
+        below2=float(products[0, 0]),
+        product=float(products[0, 1]) / unit,
+    )
+
+
+def _score_rate(sums: Sums, specialist: int, group: int = 0) -> Rate:
+    moments = worth_moments(sums, specialist, group, 2)
+    return NO_RATE if moments is None else mean_rate([moments])
+
+
+def _pickups_per_game(sums: Sums, specialist: int) -> Moments:
+    squares = sums["picked_products"][specialist, 0, 0, 0]
+    return Moments.of(sums["blocks"], sums["picked"][specialist, 0, 0], squares)
+
+
+def _held_above_even(level: Level, specialist: int) -> Rate:
+    """What holders at the end win above an even share; nothing if there is none."""
+    sums, even = level.sums, 1 / level.players
+    won = _ratio(sums["blocks"], sums["held"][specialist], sums["held_products"][specialist], PARTS)
+    return NO_RATE if won is None else ratio_rate([won]).mapped(-even, 1 - even)
+
+
+def worths(sums: Sums) -> tuple[Floats, Floats]:
+    """What a pick-up is worth in each of C cases: means (C,), 0 where there is none, and their covariance (C, C).
+
+    Means are ratios of sums over blocks, and their errors those of the linear approximation (Cochran,
+    Sampling Techniques, 1977, section 6.11). All cases have the same blocks.
+    """
+    blocks, cases = float(sums["blocks"]), sums["across"].shape[0] // 2
+    numbers, wins = (np.asarray(of, np.float64) for of in sums["picked"].reshape(2, cases))
+    numbers = np.maximum(numbers, 1)
+    means = wins / (PARTS * numbers)
+    # By how much a block's numbers and wins move each mean: (C, 2 C).
+    weights = np.hstack([np.diag(-means / numbers), np.diag(1 / (PARTS * numbers))])
+    covariance = weights @ sums["across"].astype(np.float64) @ weights.T
+    return means, covariance * blocks / max(blocks - 1, 1)
+
+
+def _from_mean(sums: Sums) -> dict[int, Estimate]:
+    """How far the worth of each specialist's pick-ups is from the mean of all that have any."""
+    picked = sums["picked"][:, 0, :2]
+    present = np.flatnonzero(picked[:, 0])
+    both = np.concatenate([present, present + len(picked)])
+    means, covariance = worths(
+        {
+            "blocks": sums["blocks"],
+            "picked": picked[present].T,
+            "across": sums["across"][np.ix_(both, both)],
+        }
+    )
+    centre = np.eye(len(means)) - 1 / max(1, len(means))
+    errors = np.sqrt(np.maximum((centre @ covariance @ centre).diagonal(), 0))
+    df = max(1.0, float(sums["blocks"]) - 1)
+    return {
+        int(k): Estimate(float(mean), float(error), df)
+        for k, mean, error in zip(present, centre @ means, errors, strict=True)
+    }
+
+
+def judged(apart: Estimate | None, band: float, games: int, number: int) -> Row:
+    """The verdict on one of `number` specialists, from how far its worth is from the mean of all.
+
+    The interval is corrected for their number, so that all verdicts of a level hold together. An undecided one
+    needs enough games for the interval to end where the band does.
+    """
+    if apart is None or number < 2:
+        return {**rate_columns("from_mean", NO_RATE), "verdict": None, "more_games": None}
+    low, high = apart.interval(simultaneous(CONFIDENCE, number))
+    more: int | None = None
+    if low > band:
+        verdict = TOO_STRONG
+    elif high < -band:
+        verdict = TOO_WEAK
+    elif -band <= low and high <= band:
+        verdict = BALANCED
+    else:
+        verdict = UNDECIDED
+        gap, half = abs(abs(apart.mean) - band), (high - low) / 2
+        wanted = games * ((half / gap) ** 2 - 1) if gap else inf
+        more = _rounded_up(wanted) if wanted < MOST_MORE else None
+    return {
+        **rate_columns("from_mean", (apart.mean, low, high)),
+        "verdict": verdict,
+        "more_games": more,
+    }
+
+
+def _rounded_up(number: float) -> int:
+    """A number with two digits, at least as large."""
+    step: int = 10 ** max(0, len(str(int(number))) - 2)
+    return ceil(number / step) * step
+
+
+def pickup_group_rows(levels: Sequence[Level], specialists: Sequence[str]) -> Iterator[Row]:
+    """The same by phase, standing and former specialist."""
+    for level in levels:
+        for k, specialist in enumerate(specialists):
+            for number, (by, group) in enumerate(GROUPS):
+                gain = worth_moments(level.sums, k, number)
+                if by == "all" or gain is None:
+                    continue
+                blocks = int(level.sums["blocks"])
+                yield {
+                    **level.columns,
+                    "specialist": specialist,
+                    "by": by,
+                    "group": group,
+                    "games": blocks,
+                    "pick_ups": float(level.sums["picked"][k, number, 0]) / blocks,
+                    **rate_columns("gain", mean_rate([gain])),
+                    **rate_columns("score_gain", _score_rate(level.sums, k, number)),
+                }
+
+
+def sensitivity_rows(all_varied: Sequence[Varied]) -> list[Row]:
+    """What a pick-up is worth, one option moved at a time."""
+    return with_adjusted([row for varied in all_varied for row in _varied_rows(varied)])
+
+
+def _varied_rows(varied: Varied) -> Iterator[Row]:
+    sums = varied.level.sums
+    blocks = int(sums["blocks"])
+    given = setting_text(varied.given, varied.option)
+    settings = [setting_text(rules, varied.option) for rules in varied.variants]
+    known_worths = worths(sums)
+    for number, setting in zip(varied.rows, settings, strict=True):
+        base = varied.rows[settings.index(given)] if given in settings else None
+        known = base is not None and bool(sums["picked"][0, [number, base]].all())
+        apart = _between(known_worths, number, base) if known else None
+        yield {
+            **varied.level.columns,
+            "specialist": varied.specialist,
+            "option": varied.option,
+            "setting": setting,
+            "games": blocks,
+            "pick_ups": float(sums["picked"][0, number]) / blocks,
+            **rate_columns("gain", _case_rate(sums, number)),
+            "as_given": setting == given,
+            **rate_columns("difference", (apart.mean, *apart.interval()) if apart else NO_RATE),
+            "p_value": apart.p_value if apart else None,
+        }
+
+
+def _between(worths: tuple[Floats, Floats], number: int, given: int | None) -> Estimate | None:
+    """How far a worth differs from that of the setting as given, paired by dice."""
+    if given is None or number == given:
+        return None
+    means, covariance = worths
+    variance = covariance[number, number] - 2 * covariance[number, given] + covariance[given, given]
+    return Estimate(float(means[number] - means[given]), sqrt(max(0.0, float(variance))))
+
+
+def _case_rate(sums: Sums, case: int) -> Rate:
+    """What a pick-up is worth in a case; nothing if there is none."""
+    both = [case, sums["picked"].shape[1] + case]
+    products = sums["across"][np.ix_(both, both)]
+    ratio = _ratio(sums["blocks"], sums["picked"][:, case], products, PARTS)
+    return NO_RATE if ratio is None else mean_rate([ratio_moments([ratio])])
+
+
+def setting_text(rules: RuleSet, option: str) -> str:
+    """The value of an option, or of an entry of one, as `--set` takes it."""
+    name, _, entry = option.partition(".")
+    if not entry:
+        return dict(option_texts(rules))[name]
+    return str(rules.as_dict()[name].get(entry, "nowhere"))
