@@ -50,7 +50,7 @@ format: $(DEV_READY)
 
 # Pages and schemas that are generated from the code; a test checks that they are current.
 docs: $(DEV_READY)
-	$(BIN)/python -m pickosim.documents .
+	$(BIN)/python tools/documents.py .
 
 # Output of commands that README.md and docs/ show, from the commands themselves.
 shown: $(READY)
@@ -62,7 +62,7 @@ coverage: $(DEV_READY)
 
 # The fixed ratings of the built-in bots, with which `pickosim rank` compares (a few minutes).
 ladder: $(READY)
-	$(BIN)/python -m pickosim.studies.ladder
+	$(BIN)/python tools/play_ladders.py
 
 # The champion's weights, one file per rule set and number of players; `make weights/classic-2` trains one of them.
 weights: $(foreach rules,classic extrawurm,$(foreach players,2 3 4 5,weights/$(rules)-$(players)))

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 import pytest
+from rule_pages import rules_page
 
 import pickosim
 from pickosim.errors import RulesError
 from pickosim.explanations import explain_rule, explain_rules, options_in_use
 from pickosim.rule_files import PRESETS, load_rules, presets
-from pickosim.rule_pages import rules_page
 from pickosim.rules import MAPPINGS, POWERS, SPECIALISTS, Options, RuleSet, values_of
 
 ROOT = Path(__file__).parents[1]

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from documents import generated
 
-from pickosim.documents import generated
 from pickosim.studies.kinds import OPTIONS, study_kind
 
 ROOT = Path(__file__).parents[1]
@@ -25,6 +25,7 @@ MODULES = {
 }
 FOLDERS = sorted(path.parent for path in PACKAGE.glob("*/__init__.py"))
 STRATEGIES = sorted((ROOT / "strategies").glob("*.py"))
+TOOLS = sorted((ROOT / "tools").glob("*.py"))
 
 LAYERS = {
     "": "errors files parcels amounts rules rule_files explanations columns",
@@ -44,7 +45,7 @@ LAYERS = {
     " ": "bench",
     "reports": "layout intervals cells story rules_text bot_text odds_text bench_text tournament_text compare_text balance_text calibrate_text "
     "result_text runs_text charts figures notebook html_report",
-    "  ": "run_api api rule_pages documents __init__ terminal completion",
+    "  ": "run_api api __init__ terminal completion",
     "commands": "parameters studies runs rules bots games",
     "   ": "cli",
 }
@@ -149,7 +150,9 @@ def test_a_strategy_knows_nothing_of_the_games_it_is_asked_in(path):
     assert imported(path) <= before
 
 
-@pytest.mark.parametrize("path", [*MODULES.values(), *STRATEGIES], ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", [*MODULES.values(), *STRATEGIES, *TOOLS], ids=lambda path: path.stem
+)
 def test_only_the_command_line_prints(path):
     calls = [node.func for node in ast.walk(tree_of(path)) if isinstance(node, ast.Call)]
     prints = [call for call in calls if isinstance(call, ast.Name) and call.id == "print"]
@@ -163,7 +166,9 @@ def test_only_the_command_line_prints(path):
     assert allowed or path.name == "guard.py" or not streams  # which keeps bots from printing
 
 
-@pytest.mark.parametrize("path", [*MODULES.values(), *STRATEGIES], ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", [*MODULES.values(), *STRATEGIES, *TOOLS], ids=lambda path: path.stem
+)
 def test_a_module_says_in_a_line_what_it_is(path):
     first = (ast.get_docstring(tree_of(path)) or "").split("\n")[0]
     assert first.endswith((".", ":"))

@@ -8,6 +8,7 @@ from math import inf
 import numpy as np
 import polars as pl
 import pytest
+from play_ladders import PLAYED
 
 import pickosim
 from pickosim import load_rules
@@ -15,7 +16,7 @@ from pickosim.bots.loading import built_in_players
 from pickosim.engine.tally import PARTS
 from pickosim.rules import RULES_VERSION
 from pickosim.stats.ratings import rate, rating_among
-from pickosim.studies.ladder import FILE, PLAYED, ladder
+from pickosim.studies.ladder import FILE, ladder
 from pickosim.studies.rank import headline
 from pickosim.studies.tournament_results import ANCHOR
 from pickosim.studies.tournament_sums import GROUPS

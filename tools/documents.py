@@ -7,12 +7,13 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from rule_pages import SECTION, classic_file, rules_page
+
 from pickosim.bots.plain import ATTRIBUTES
 from pickosim.columns import Frame
 from pickosim.games.frames import PLAY_FRAMES, SAVED_GAMES
 from pickosim.games.positions import POSITIONS
 from pickosim.rule_files import rules_schema
-from pickosim.rule_pages import SECTION, classic_file, rules_page
 from pickosim.studies.experiments import experiment_schema
 from pickosim.studies.kinds import OPTIONS, study_kind
 from pickosim.studies.measures import MEASURES
