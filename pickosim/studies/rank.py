@@ -43,9 +43,8 @@ def plan(options: RankOptions) -> Rank:
     """The ranking that these options ask for; whatever cannot be played is refused."""
     given, rules = read_rules(options.rules, options.set)
     (bot,) = as_specs([options.bot])
-    field = built_in_players(rules, options.players)
-    known = ladder(rules, options.players) or field
-    rivals = [name for name in field if name != bot and name in known]
+    field = ladder(rules, options.players) or built_in_players(rules, options.players)
+    rivals = sorted(name for name in field if name != bot)
     entrants = tuple(make_entrants([bot, *rivals]))
     names = [entrant.name for entrant in entrants]
     matchups, _ = round_robin(

@@ -15,7 +15,7 @@ from pydantic.dataclasses import dataclass
 from pickosim.bots.entrants import ALL, check_bot_sources, expand, split_bot_list
 from pickosim.bots.given import given_classes, packed, unpack
 from pickosim.bots.guard import set_answer_seconds
-from pickosim.bots.loading import as_specs
+from pickosim.bots.loading import as_specs, built_in_bots
 from pickosim.columns import Frame
 from pickosim.errors import PickosimError, RulesError
 from pickosim.rule_files import differences, load_rules
@@ -56,17 +56,13 @@ ALWAYS = (
 """What every study depends on: which blocks are played and when to stop, what bots use, how workers play."""
 
 
-def bot_list(bots: Bots, everybody: Sequence[str] | None = None) -> list[str]:
+def bot_list(bots: Bots, everybody: Callable[[], Sequence[str]] = built_in_bots) -> list[str]:
     """Bots as specs, ranges of parameters expanded; a text separates them by commas.
 
-    `everybody` is what `all` stands for, by default all built-in bots.
+    `everybody` returns what `all` stands for, by default all built-in bots.
     """
     listed = split_bot_list(bots) if isinstance(bots, str) else as_specs(bots)
-    return [
-        spec
-        for given in listed
-        for spec in (everybody if given == ALL and everybody is not None else expand(given))
-    ]
+    return [spec for given in listed for spec in (everybody() if given == ALL else expand(given))]
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import cycle, islice
 from typing import Any, ClassVar, NamedTuple
 
 from pydantic.dataclasses import dataclass
 
 from pickosim.amounts import parse_count, parse_share, points_by_place
-from pickosim.bots.entrants import Entrant, make_entrants
+from pickosim.bots.entrants import ALL, Entrant, make_entrants
 from pickosim.bots.loading import built_in_players
 from pickosim.columns import Frame
 from pickosim.errors import PickosimError
@@ -61,8 +61,8 @@ from pickosim.studies.variants import GivenRules, StoredRules, read_rules
 def plan(options: TournamentOptions) -> Tournament:
     """The tournament that these options ask for; whatever cannot be played is refused."""
     given, rules = read_rules(options.rules, options.set)
-    everybody = built_in_players(rules, options.players or 2)
-    bots = _with_focus(bot_list(options.bots, everybody) or everybody, options.focus)
+    everybody = partial(built_in_players, rules, options.players or 2)
+    bots = _with_focus(bot_list(options.bots or ALL, everybody), options.focus)
     if options.together:
         if options.players is not None or options.focus is not None:
             raise PickosimError(
