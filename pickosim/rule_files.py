@@ -3,7 +3,7 @@
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
@@ -52,6 +52,13 @@ def load_rules(spec: str | Path | RuleSet, sets: Sequence[str] = ()) -> RuleSet:
             validated(Options, options)
     with _error_prefix(" ".join(f"--set {text}" for text in sets)):
         return validated(RuleSet, options)
+
+
+def complete_rules(written: object) -> RuleSet:
+    """The inverse of `RuleSet.as_dict`; an option that an earlier version did not know is as in `classic`."""
+    if not isinstance(written, Mapping):
+        raise RulesError(f"rules must map options to values, not {quoted(written)}.")
+    return _preset("classic").with_options(written)
 
 
 def differences(a: RuleSet, b: RuleSet) -> list[tuple[str, str, str]]:

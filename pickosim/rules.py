@@ -415,11 +415,6 @@ class RuleSet(Options):
         faces = ["worm" if face == WORM else face for face in self.golden_die_faces]
         return written | {"golden_die_faces": faces}
 
-    @classmethod
-    def from_dict(cls, written: Mapping[str, Any]) -> "RuleSet":
-        """The inverse of `as_dict`."""
-        return validated(cls, written)
-
     def with_options(self, changes: Mapping[str, object]) -> "RuleSet":
         """A copy of these rules with some options changed.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from io import BytesIO
 from math import exp
 from pathlib import Path
 
@@ -35,7 +37,7 @@ from pickosim.learning.net import (
     win_chances,
 )
 from pickosim.learning.targets import errors_of, targets_of
-from pickosim.learning.weights import Weights, as_bytes, read_weights
+from pickosim.learning.weights import Weights, as_bytes, read_weights, weights_of
 from pickosim.rule_files import PRESETS, load_rules
 from pickosim.runs.sums import add
 from pickosim.studies.calibrate import calibrate, clustered, position_sums
@@ -405,6 +407,26 @@ def test_shipped_weights_are_for_what_their_name_says(path):
     assert f"weights/{path.name}" in type(load_bot("champion")).data_files
     assert not load_bot("champion").objection(load_rules(name), int(players))
     assert path.stat().st_size < 200_000
+
+
+def test_an_option_that_weights_do_not_name_is_as_in_classic():
+    """Weights of a version that did not know it still load; an option that nobody knows is refused."""
+    with np.load(SHIPPED[-1]) as stored:
+        arrays = dict(stored)
+    about = json.loads(arrays["about"].tobytes())
+
+    def with_rules(rules):
+        buffer, text = BytesIO(), json.dumps(about | {"rules": rules}).encode()
+        np.savez(buffer, **arrays | {"about": np.frombuffer(text, np.uint8)})
+        return weights_of(buffer.getvalue())
+
+    known = about["rules"]
+    assert with_rules(known).rules == load_rules("extrawurm")
+    older = {name: value for name, value in known.items() if name not in ("bratworms", "tiebreak")}
+    assert with_rules(older).rules == load_rules("extrawurm", ["bratworms=0"])
+    for wrong in (known | {"unheard_of": True}, list(known)):
+        with pytest.raises(BotError, match="does not hold weights"):
+            with_rules(wrong)
 
 
 def test_all_shipped_weights_are_small_together():

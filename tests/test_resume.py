@@ -19,6 +19,7 @@ from random import Random
 
 import polars as pl
 import pytest
+from package_copy import edited_copy
 from polars.testing import assert_frame_equal
 
 import pickosim
@@ -358,18 +359,6 @@ def test_another_pickosim_is_refused(copied):
     RunFolder(copied).write_manifest(manifest)
     with pytest.raises(PickosimError, match="begun with another pickosim"):
         pickosim.resume(copied)
-
-
-def edited_copy(folder: Path, **edits: tuple[str, str]) -> dict[str, str]:
-    """The environment of a copy of the package in which some words of modules are replaced."""
-    shutil.copytree(Path(pickosim.__file__).parent, folder / "pickosim")
-    shutil.copytree(Path(pickosim.__file__).parents[1] / "strategies", folder / "strategies")
-    for module, (old, new) in edits.items():
-        path = folder / "pickosim" / f"{module.replace('__', '/')}.py"
-        source = path.read_text(encoding="utf-8")
-        assert old in source
-        path.write_text(source.replace(old, new), encoding="utf-8")
-    return os.environ | {"PYTHONPATH": str(folder)}
 
 
 RESUME = "import sys; from pickosim.cli import run; sys.exit(run(['resume', sys.argv[1]]))"

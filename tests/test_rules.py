@@ -16,6 +16,7 @@ import reference
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from package_copy import edited_copy
 from pydantic import ValidationError
 
 from pickosim.errors import PickosimError, RulesError, suggest
@@ -939,3 +940,32 @@ def test_the_pattern_of_keys_matches_the_keys(option: str) -> None:
     mapping = MAPPINGS[option]
     tried = {*mapping.keys, *map(str, range(-1, 1001)), "021", "", "wesel"}
     assert {key for key in tried if re.fullmatch(mapping.key_pattern, key)} == set(mapping.keys)
+
+
+# ------------------------------------------------------------------------------------------ a new option
+
+
+def test_a_new_option_breaks_neither_old_weights_nor_games_of_other_bots(tmp_path: Path) -> None:
+    """An option as CONTRIBUTING says; the engine does not read it, so that no kernel is compiled for it."""
+    option = (
+        "    made_up: Annotated[\n"
+        '        bool, Means(True, "Something is made up."), Means(False, "Nothing is.")\n'
+        '    ] = Field(description="Whether something is made up.")\n'
+    )
+    field = "    turn_limit: Annotated["
+    environment = edited_copy(tmp_path, rules=(field, option + field))
+    classic = tmp_path / "pickosim/presets/classic.toml"
+    classic.write_text(f"made_up = false\n{classic.read_text(encoding='utf-8')}", encoding="utf-8")
+    (tmp_path / "strategies/not_named.py").write_text("raise RuntimeError('not to be loaded')")
+
+    for bots in (["eager", "random"], ["eager", "champion"]):
+        program = [sys.executable, "-c", "from pickosim.cli import main; main()", "tournament"]
+        done = subprocess.run(
+            [*program, *bots, "--games", "2", "--workers", "1"],
+            env=environment,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr

@@ -28,7 +28,7 @@ from pickosim.errors import PickosimError, RulesError, suggest
 from pickosim.files import MOST_TEXT, read_regular
 from pickosim.games.batch import Batch
 from pickosim.games.match import Match, make_match
-from pickosim.rule_files import load_rules, presets
+from pickosim.rule_files import complete_rules, load_rules, presets
 from pickosim.rules import SPECIALISTS, RuleSet, check_players
 
 Object = Mapping[str, Any]
@@ -310,15 +310,15 @@ def read_positions(given: Given | Positions) -> Positions:
 
 
 def _rules_of(given: object) -> RuleSet:
-    """Rules by name, in full, or as the JSON of a frame."""
+    """Rules by name, as options, or as the JSON of a frame."""
     if isinstance(given, RuleSet):
         return given
     if isinstance(given, str) and given.startswith("{"):
         given = json.loads(given)
     if isinstance(given, Mapping):
-        return RuleSet.from_dict(given)
+        return complete_rules(given)
     if not isinstance(given, str):
-        raise RulesError("rules must be a preset, a rule file or all options, as a trace has them.")
+        raise RulesError("rules must be a preset, a rule file or options, as a trace has them.")
     return load_rules(given)
 
 

@@ -18,7 +18,7 @@ from pickosim.errors import BotError, PickosimError
 from pickosim.files import read_regular
 from pickosim.learning.features import FEATURES_VERSION, comparable, layout_for
 from pickosim.learning.net import FIRST, SECOND, Net
-from pickosim.rule_files import differences
+from pickosim.rule_files import complete_rules, differences
 from pickosim.rules import RULES_VERSION, RuleSet
 
 MOST_BYTES = 10**7
@@ -94,7 +94,7 @@ def weights_of(content: bytes, name: str = "") -> Weights:
             about = json.loads(arrays["about"].tobytes())
             net = Net(*(np.ascontiguousarray(arrays[field]) for field in Net._fields))
         versions = about["rules_version"], about["features_version"]
-        rules, players = RuleSet.from_dict(about["rules"]), int(about["players"])
+        rules, players = complete_rules(about["rules"]), int(about["players"])
         facts = layout_for(rulebook(rules, players)).facts
         training = dict(about["training"])
     except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile, PickosimError) as error:

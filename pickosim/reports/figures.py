@@ -13,8 +13,7 @@ import polars as pl
 from pickosim.columns import Frame
 from pickosim.reports import charts
 from pickosim.reports.cells import measure_label
-from pickosim.rule_files import as_arguments
-from pickosim.rules import RuleSet
+from pickosim.rule_files import as_arguments, complete_rules
 from pickosim.runs.results import Results
 from pickosim.studies import calibrate, compare_results, pickup_worths, tournament_results
 from pickosim.studies.kinds import study_kind
@@ -256,7 +255,7 @@ def _variants(results: Results) -> pl.DataFrame:
             "differs": "the reference"
             if row["variant"] == reference
             else row["differs"] or "nothing",
-            "rules": shlex.join(as_arguments(RuleSet.from_dict(json.loads(row["rules"])))),
+            "rules": shlex.join(as_arguments(complete_rules(json.loads(row["rules"])))),
         }
         for row in results.variants.to_dicts()
     ]

@@ -17,8 +17,7 @@ from pickosim.errors import PickosimError, lacking, suggest
 from pickosim.files import write_whole
 from pickosim.reports.cells import Cells, shown_columns
 from pickosim.reports.layout import breakable
-from pickosim.rule_files import as_arguments, option_texts
-from pickosim.rules import RuleSet
+from pickosim.rule_files import as_arguments, complete_rules, option_texts
 from pickosim.runs.folder import written
 from pickosim.runs.results import Results
 from pickosim.studies.compare_findings import by_variant
@@ -96,7 +95,7 @@ def report_page(results: Results) -> str:
         },
     }
     plan = results.manifest["plan"]
-    rules = RuleSet.from_dict(plan.get("rules") or _reference(plan)["rules"])
+    rules = complete_rules(plan.get("rules") or _reference(plan)["rules"])
     page: str = _template().render(
         version=__version__,
         title=title_of(results),

@@ -18,7 +18,7 @@ from pickosim.bots.guard import set_answer_seconds
 from pickosim.bots.loading import as_specs, built_in_bots
 from pickosim.columns import Frame
 from pickosim.errors import PickosimError, RulesError
-from pickosim.rule_files import differences, load_rules
+from pickosim.rule_files import complete_rules, differences, load_rules
 from pickosim.rules import RULES_VERSION, RuleSet
 from pickosim.runs.folder import RunFolder
 from pickosim.runs.manifest import Manifest
@@ -145,7 +145,7 @@ def study_of(kind: type[StudyBase], manifest: Manifest) -> Any:
         raise PickosimError("The plan in manifest.json is not the one that the run began with.")
     for rules in [plan, *plan.get("variants", [])]:
         if "rules" in rules:
-            _check_rules(RuleSet.from_dict(rules["rules"]), rules["given_rules"])
+            _check_rules(complete_rules(rules["rules"]), rules["given_rules"])
     check_bot_sources(study.entrants)
     return study
 

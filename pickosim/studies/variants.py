@@ -15,15 +15,13 @@ from pydantic.dataclasses import dataclass
 
 from pickosim.amounts import expand_range
 from pickosim.errors import PickosimError, RulesError, suggest
-from pickosim.rule_files import differences, load_rules
+from pickosim.rule_files import complete_rules, differences, load_rules
 from pickosim.rules import RuleSet
 
 StoredRules = Annotated[
     RuleSet,
     PlainSerializer(RuleSet.as_dict),
-    BeforeValidator(
-        lambda given: given if isinstance(given, RuleSet) else RuleSet.from_dict(given)
-    ),
+    BeforeValidator(lambda given: given if isinstance(given, RuleSet) else complete_rules(given)),
 ]
 """Rules in a plan: all options, whatever the file or preset says later."""
 
