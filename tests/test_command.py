@@ -18,11 +18,13 @@ from test_conformance import executor, findings, wrong  # noqa: F401
 
 import pickosim
 from pickosim.bots.catalogue import describe
+from pickosim.bots.command import answers_in
 from pickosim.bots.entrants import check_bot_sources, expand, make_entrants, split_bot_list
 from pickosim.bots.loading import load_bot, spec_of
 from pickosim.bots.specs import command_of, parts_of
+from pickosim.bots.view import METHODS
 from pickosim.cli import run
-from pickosim.errors import BotError, StrategyError
+from pickosim.errors import AnswerError, BotError, StrategyError
 from pickosim.games.batch import play_games
 from pickosim.games.check import MEMORY, first_difference
 from pickosim.games.match import make_match
@@ -32,6 +34,8 @@ ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs/protocol.md").read_text(encoding="utf-8")
 MY_BOT = PAGE.partition("```python\n")[2].partition("```")[0]
 PYTHON = shlex.quote(sys.executable)
+
+NUMBERS = ("pick", "claim", "rob")
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 
@@ -203,6 +207,17 @@ def test_a_mistake_is_one_sentence_with_the_game(old, new, said):
     )
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_truths_are_no_numbers_and_numbers_no_truths(method):
+    """Python takes `true` for 1: it would be a face, or the first rival."""
+    right, wrong = ("1", ["true", "1.0"]) if method in NUMBERS else ("true", ["1", "0"])
+    assert answers_in(f'{{"answers":[{right},{right}]}}'.encode(), method, 2).tolist() == [1, 1]
+    for one in [*wrong, "null", '"1"', "[1]"]:
+        for answers in (f"[{one}]", f"[{right},{one}]"):
+            with pytest.raises(AnswerError, match=f"returned {re.escape(one)}; its answers are"):
+                answers_in(f'{{"answers":{answers}}}'.encode(), method, answers.count(",") + 1)
+
+
 def test_a_second_line_for_an_answer_is_a_mistake():
     with pytest.raises(StrategyError, match=r"printed|answers for"):
         pickosim.play([written(('answers}), flush=True', 'answers}), "{}", sep=chr(10), flush=True')), "eager"], games=20)  # fmt: skip
@@ -246,10 +261,12 @@ def test_a_program_that_does_not_load_is_reported(spec, said):
     ("old", "new", "said"),
     [
         ('"protocol": 1', '"protocol": 2', "it speaks protocol 2; this pickosim speaks 1."),
+        ('"protocol": 1', '"protocol": True', "it speaks protocol true; this pickosim speaks 1."),
         ('"name": "my bot"', '"name": 5', 'it needs a text "name" in its hello, not 5.'),
         ('"legal", ', '"legals", ', 'it has "legals" in its fields; did you mean "legal"?'),
         ('"fields"', '"methods": ["pik"], "fields"', 'it has "pik" in its methods; did you mean "pick"?'),
         ('"fields"', '"randoms": -1, "fields"', "it needs a whole number from 0 to 64 as its randoms"),
+        ('"fields"', '"randoms": True, "fields"', "it needs a whole number from 0 to 64 as its randoms"),
         ('{"target": 26}', '{"target": None}', "it has null as the default of target"),
         ('{"target": 26}', '{"class": 26}', 'it has a parameter "class", which is not a possible name'),
     ],

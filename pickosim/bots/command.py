@@ -212,9 +212,10 @@ def introduced(program: Program) -> Hello:
         if name not in Hello.__dataclass_fields__ and name != "type":
             known = Hello.__dataclass_fields__
             raise AnswerError(f'has an unknown field "{name}" in its hello{suggest(name, known)}')
-    if said.get("protocol") != PROTOCOL:
+    protocol = said.get("protocol")
+    if type(protocol) is not int or protocol != PROTOCOL:  # `true` equals 1
         raise AnswerError(
-            f"speaks protocol {json.dumps(said.get('protocol'))}; this pickosim speaks {PROTOCOL}"
+            f"speaks protocol {json.dumps(protocol)}; this pickosim speaks {PROTOCOL}"
         )
     return Hello(
         protocol=PROTOCOL,
