@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from hashlib import sha256
 from io import BytesIO
 from math import exp
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import polars as pl
@@ -15,15 +18,15 @@ import reference
 import pickosim
 from pickosim.bots.digest import source_digest
 from pickosim.bots.loading import built_in_bots, built_in_players, load_bot
-from pickosim.engine.results import POSITION
-from pickosim.engine.rulebook import rulebook
+from pickosim.engine.results import POSITION, Positions
+from pickosim.engine.rulebook import NOTHING, SEATS, rulebook
 from pickosim.errors import BotError, PickosimError
 from pickosim.games.batch import play_games
 from pickosim.games.match import make_match
 from pickosim.games.recording import record_games
 from pickosim.games.trace import trace_games, traced_game
 from pickosim.learning import net as nets
-from pickosim.learning.features import features_of, layout_for
+from pickosim.learning.features import FEATURES_VERSION, features_of, layout_for
 from pickosim.learning.fit import calibrated, new_parameters
 from pickosim.learning.learned import Learned
 from pickosim.learning.net import (
@@ -39,6 +42,7 @@ from pickosim.learning.net import (
 from pickosim.learning.targets import errors_of, targets_of
 from pickosim.learning.weights import Weights, as_bytes, read_weights, weights_of
 from pickosim.rule_files import PRESETS, load_rules
+from pickosim.rules import SPECIALISTS, RuleSet
 from pickosim.runs.sums import add
 from pickosim.studies.calibrate import calibrate, clustered, position_sums
 from pickosim.studies.train import plan, tables_of
@@ -126,6 +130,47 @@ def test_features_do_not_depend_on_who_sits_where():
                 moved[field][:, :players] = np.roll(moved[field][:, :players], step, axis=1)
         there = features_of(match.books, moved, (played.seat + step) % players)
         assert (here == there).all()
+
+
+FEATURES = {
+    1: {
+        ("classic", 2): "392edf99c80ad79647cfdb2a5962b5c3d54fd58ed48f3b1de436020816138ef2",
+        ("extrawurm", 4): "88ae2935731a8659884d2838dff28d96d5a9c72655bca9ca1f11e3e096bd5c52",
+    }
+}
+"""SHA-256 of the features of made-up positions, by FEATURES_VERSION."""
+
+
+def made_up_positions(rules: RuleSet, players: int, number: int = 2_000) -> Positions:
+    """Positions in which every field has any of its values, whatever the others have, so that all facts come up."""
+    tiles, chance = len(rules.tiles), Random(1)
+    tile, holder = [*range(tiles), NOTHING], [SEATS + seat for seat in range(players)]
+    few_or_many = [(1 << to) - (1 << first) for to in range(tiles + 1) for first in range(to + 1)]
+    values = {
+        "grill": [*few_or_many, *range(0, 1 << tiles, 997)],
+        "turn": range(rules.turn_limit - 20, rules.turn_limit + 1),
+        **dict.fromkeys(("top", "second", "highest"), tile),
+        "holds": [*range(len(SPECIALISTS)), NOTHING],
+        "place": [*tile, *holder],
+        **dict.fromkeys(("bratworms", "supply", "tiles"), range(10)),
+        "worms": range(24),
+    }
+    positions = np.zeros(number, POSITION)
+    for field, known in values.items():
+        some = [known[int(chance.random() * len(known))] for _ in range(positions[field].size)]
+        positions[field] = np.array(some).reshape(positions[field].shape)
+    return positions
+
+
+@pytest.mark.parametrize(("name", "players"), FEATURES[FEATURES_VERSION])
+def test_features_change_only_with_their_version(name, players):
+    """The shipped nets would read other features as if they were theirs."""
+    rules = load_rules(name)
+    books, positions = rulebook(rules, players), made_up_positions(rules, players)
+    slots = features_of(books, positions, np.arange(len(positions)) % players)
+    assert len(np.unique(slots)) > 0.9 * layout_for(books).facts
+    found = sha256(slots.astype("<i2").tobytes()).hexdigest()
+    assert found == FEATURES[FEATURES_VERSION][name, players], "raise FEATURES_VERSION"
 
 
 # ------------------------------------------------------------------------------------------------- the net
@@ -460,6 +505,23 @@ def test_the_calibration_counts_every_position_once(tiny, tmp_path):
     together = add(parts[0], parts[1])
     whole = position_sums(played, read_weights(path))
     assert all((together[name] == whole[name]).all() for name in whole)
+
+
+def test_a_lead_is_over_the_best_rival():
+    """Three players, so that the best rival is not the only one."""
+    rules, played = load_rules("extrawurm"), recorded("extrawurm", 3, 60)
+    weights = Weights(random_net("extrawurm", 3), rules, 3, {})
+    wanted = Counter()
+    for after, seat in zip(played.positions, played.seat, strict=True):
+        apple = rules.apple_worms * (after["holds"] == SPECIALISTS.index("apple"))
+        scores = (after["worms"] + after["bratworms"] + apple)[:3].tolist()
+        lead = scores.pop(seat) - max(scores)
+        left = sum(w for k, w in enumerate(rules.tiles.values()) if after["grill"] >> k & 1)
+        if not after["over"]:
+            wanted[min(left // 5, 8), min(max(lead, -10), 10)] += 1
+    found = position_sums(played, weights)["lead_won"][:, 0].reshape(9, 21)
+    counted = {(band, lead - 10): found[band, lead] for band, lead in np.argwhere(found)}
+    assert counted == wanted
 
 
 def played_match(path):
