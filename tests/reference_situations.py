@@ -8,6 +8,7 @@ from typing import Any
 from reference import (
     PRESETS,
     Claim,
+    Eager,
     Event,
     Game,
     RuleBroken,
@@ -60,6 +61,12 @@ class Scripted(Source):
         return rivals[0] if len(rivals) == 1 else self.script.ask("rob", sorted(rivals))
 
 
+class RobsByDefault(Scripted):
+    """Leaves open whom to rob."""
+
+    rob = Eager.rob
+
+
 def options_of(situation: Situation) -> dict[str, Any]:
     return PRESETS[situation.rules] | dict(situation.options)
 
@@ -90,7 +97,8 @@ def read_turn(situation: Situation, trace: list[Event], bot: str = "any") -> lis
 
 def play_on_reference(situation: Situation, script: Script) -> Happened:
     """Play the turn, and read it again out of its own trace."""
-    game = game_in(situation, Scripted(script))
+    source = RobsByDefault if situation.robs_by_default else Scripted
+    game = game_in(situation, source(script))
     try:
         play_turn(game)
     except RuleBroken as error:

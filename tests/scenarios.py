@@ -43,6 +43,8 @@ class Situation:
     """Where the others are."""
     bratworms: Sequence[int] | None = None
     """Of each seat, none if it does not say; the others are in the supply."""
+    robs_by_default: bool = False
+    """Whether the player leaves open whom to rob, as bots do that have no say in it."""
 
     @property
     def turn(self) -> int:

@@ -37,7 +37,8 @@ NUMBERS = {name: number for number, name in NAMES.items()}
 def play_on_engine(situation: Situation, script: Script) -> Happened:
     """Play the turn."""
     rules = load_rules(situation.rules).with_options(situation.options)
-    match = make_match([Scripted(script=script) for _ in situation.stacks], rules)
+    bot = RobsByDefault if situation.robs_by_default else Scripted
+    match = make_match([bot(script=script) for _ in situation.stacks], rules)
     try:
         return ScriptedBatch(match, situation, script).turn_of(situation)
     except StrategyError as error:
@@ -74,6 +75,12 @@ class Scripted(Strategy):
         rivals = np.flatnonzero(turn.robbable[0])
         offer = sorted(((rivals + turn.seat) % turn.players).tolist())
         return [(self.script.ask("rob", offer) - turn.seat) % turn.players] * len(turn)
+
+
+class RobsByDefault(Scripted):
+    """Leaves to the engine whom to rob."""
+
+    rob = Strategy.rob
 
 
 class ScriptedBatch(Batch):

@@ -15,7 +15,7 @@ from scipy.special import logsumexp
 from scipy.stats import t as student
 
 from pickosim.stats import ratings
-from pickosim.stats.ratings import SCALE, Counted, Ratings, rate
+from pickosim.stats.ratings import SCALE, Counted, Ratings, rate, rating_among
 
 PARTS = 420
 """What a game counts: 1 / (comb(tied, k) * k) of it is a whole number, up to seven tied."""
@@ -132,6 +132,24 @@ def test_groups_that_are_all_the_same_do_not_prove_that_ratings_are_exact():
     errors = rate("ab", [((0, 1), choices)]).ratings["rating_error"]
     share = student.ppf(0.975, 49) * sqrt(0.5) / 100
     assert errors.to_list() == pytest.approx([SCALE * share / 0.25 / 2] * 2)
+
+
+def test_the_error_of_a_rating_among_two_fixed_ones_by_hand():
+    """All three are even. Each of nine groups has every order once, and one game more.
+
+    A game that the first bot wins moves the gradient of its group by 1 - 1/3 = 2/3, and the curvature by 2/9. A game in
+    which it is last moves them by -1/3 - 1/2 = -5/6 and by 2/9 + 1/4. With five of one and four of the other the
+    gradients sum to 0, and their squares to 5 · 4/9 + 4 · 25/36 = 5; the curvature is 24, with the 7/3 of all orders. Two
+    more blocks are half a game off each.
+    """
+    first, last = [0, 1, 2], [2, 0, 1]
+    ranks = [[*permutations(range(3)), more] for more in [first] * 5 + [last] * 4]
+    groups = np.repeat(np.arange(9), 7)
+    choices = choices_of(np.concatenate(ranks), groups, 9)
+    rated, error = rating_among([0.0, 1500.0, 1500.0], [((0, 1, 2), choices)], PARTS)
+    assert rated == pytest.approx(1500, abs=1e-6)
+    square = 9 / 8 * 5 + 2 * 0.5**2
+    assert error == pytest.approx(SCALE * student.ppf(0.975, 8) * sqrt(square) / 24)
 
 
 def test_empty_groups_and_other_units_change_nothing():

@@ -611,6 +611,36 @@ def test_2018_raven_pays_from_a_player_of_choice_when_the_supply_is_used_up(play
     assert turn.bratworms == [1, 3, 3]
 
 
+@pytest.mark.parametrize(("dice", "why"), [(reach(23), "raven"), ("11555www:1", "double-one")])
+@pytest.mark.parametrize(
+    ("seat", "bratworms", "payer"),
+    [
+        (0, [1, 2, 2, 2], 1),
+        (0, [1, 0, 3, 3], 2),
+        (2, [2, 2, 1, 2], 3),
+        (2, [3, 3, 0, 1], 0),
+        (3, [0, 3, 3, 1], 1),
+        (3, [2, 2, 3, 0], 2),
+    ],
+)
+def test_settled_by_default_the_richest_pays_and_of_equals_who_plays_soonest(
+    play, dice, why, seat, bratworms, payer
+):
+    turn = play(
+        "extrawurm",
+        dice,
+        seat=seat,
+        stacks=[[]] * 4,
+        specialists={"raven": 23},
+        bratworms=bratworms,
+        robs_by_default=True,
+    )
+    assert "rob" not in turn.asked
+    assert bratworm(payer, why) in turn.told
+    assert turn.bratworms[payer] == bratworms[payer] - 1
+    assert turn.bratworms[seat] == bratworms[seat] + 1
+
+
 def test_2018_raven_leaves_the_game_when_all_tiles_are_occupied(play):
     specialists = {"sitting-hen": 21, "raven": 23}
     turn = play("extrawurm", reach(23), grill=[21, 23], specialists=specialists)

@@ -9,6 +9,7 @@ import shlex
 import sys
 from collections import Counter
 from functools import cache, cached_property
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,6 +21,7 @@ from situations import every_question, house_rules
 
 from pickosim.bench import PlainEager
 from pickosim.bots.loading import built_in_bots, built_in_players, load_bot
+from pickosim.bots.strategy import Strategy
 from pickosim.bots.view import METHODS, Turn
 from pickosim.engine.rulebook import NOTHING, SEATS
 from pickosim.errors import StrategyError
@@ -509,6 +511,15 @@ def test_eager_decides_as_specified():
     for trace in trace_games(make_match(["eager"] * 4, every_question(), SEED), 0, 40):
         assert reference.JUDGES["eager"]
         reference.check(trace)
+
+
+def test_by_default_the_richest_is_robbed_and_of_equals_who_plays_soonest():
+    """As the engine does it for bots that have no say in it: see the scenarios of the raven."""
+    turn = SimpleNamespace(
+        robbable=np.array([[0, 1, 1, 1], [0, 0, 1, 1], [0, 1, 1, 0]], bool),
+        bratworms=np.array([[9, 2, 2, 2], [0, 5, 1, 3], [0, 1, 1, 5]]),
+    )
+    assert Strategy.rob(load_bot("eager"), turn).tolist() == [1, 3, 1]
 
 
 class Watcher(reference.TraceReader):
