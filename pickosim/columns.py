@@ -7,7 +7,8 @@ columns `_low` and `_high`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite, isnan
 from typing import Any
@@ -204,7 +205,16 @@ _ALL = (
     Column("as_given", pl.Boolean, None, "as given", "Whether this is the setting of the rules as given."),
 )  # fmt: skip
 
-COLUMNS = {column.name: column for column in _ALL}
+
+def by_name(columns: Sequence[Column]) -> dict[str, Column]:
+    """Columns by name; one that is declared twice is refused, as one description would be lost."""
+    times = Counter(column.name for column in columns)
+    if twice := [name for name in times if times[name] > 1]:
+        raise ValueError(f"Columns are declared twice: {', '.join(twice)}.")
+    return {column.name: column for column in columns}
+
+
+COLUMNS = by_name(_ALL)
 
 
 @dataclass(frozen=True)

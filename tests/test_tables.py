@@ -10,6 +10,7 @@ from polars.testing import assert_frame_equal
 
 import pickosim
 from pickosim.bots.strategy import Strategy
+from pickosim.columns import COLUMNS, by_name
 from pickosim.errors import PickosimError
 from pickosim.games.frames import Played
 from pickosim.games.trace import trace_games
@@ -322,3 +323,10 @@ def test_one_game_event_by_event():
     assert (trace[0]["event"], trace[0]["game"]) == ("game", 1)
     played = pickosim.play(["eager", "random"], games=1, first=1)
     assert trace[-1]["scores"] == played.seats["score"].to_list()
+
+
+def test_a_column_that_is_declared_twice_is_refused():
+    bot, rival = COLUMNS["bot"], COLUMNS["rival"]
+    assert by_name([bot, rival]) == {"bot": bot, "rival": rival}
+    with pytest.raises(ValueError, match=r"declared twice: bot\.$"):
+        by_name([bot, rival, bot])
