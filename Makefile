@@ -20,7 +20,7 @@ test: $(DEV_READY)
 	$(BIN)/pytest -n 2 -m "not long"
 
 test-long: $(DEV_READY)
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --timeout 7200
 
 # The wheel, installed in a clean environment outside the checkout, plays there.
 test-wheel: $(DEV_READY)
@@ -95,5 +95,5 @@ $(LOWEST)/.ready: pyproject.toml constraints.txt
 	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
 	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST) --resolution lowest-direct -e '.[dask,report]'
 	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST) -c constraints.txt \
-	    hypothesis playwright pytest pytest-xdist
+	    hypothesis playwright pytest pytest-timeout pytest-xdist
 	touch $@
