@@ -1,9 +1,9 @@
-"""Parse amounts as people write them: 250k games, a precision of 0.2%, points 7,5,3,1, targets 21..30."""
+"""Lists, ranges and amounts as people write them: 7,5,3,1, 2-5, 21..30, 250k games, 0.2%."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal, InvalidOperation
 from itertools import pairwise
 from math import isfinite, nan
@@ -26,6 +26,26 @@ MAX_RANGE_VALUES = 1000
 
 MOST_POINTS = 1e9
 """For a place, or as many below 0: more cannot be meant."""
+
+_CLOSING = {"[": "]", "{": "}", '"': '"', "'": "'"}
+
+
+def split_list(entries: str | Iterable[object]) -> list[str]:
+    """The entries of a list; a text is split at commas outside brackets, braces and quotes."""
+    if not isinstance(entries, str):
+        return [str(entry).strip() for entry in entries]
+    parts, open_ones = [""], ""
+    for number, character in enumerate(entries):
+        if open_ones and character == _CLOSING[open_ones[-1]]:
+            open_ones = open_ones[:-1]
+        elif character in _CLOSING and (not open_ones or open_ones[-1] not in "\"'"):
+            # What is never closed opens nothing: an apostrophe can be part of a file name.
+            open_ones += character if _CLOSING[character] in entries[number + 1 :] else ""
+        elif character == "," and not open_ones:
+            parts.append("")
+            continue
+        parts[-1] += character
+    return [part.strip() for part in parts]
 
 
 def parse_count(text: str | int, what: str = "games") -> int:
@@ -59,30 +79,35 @@ def parse_share(text: str | float, what: str) -> float:
     return value
 
 
+def parse_ranges(text: str, what: str, example: str = "4, 2-5 or 2,4,7") -> list[range]:
+    """Whole numbers and ranges of them, e.g. 2-5,7, as they are listed; a number is a range of one."""
+    ranges = []
+    for part in split_list(text):
+        ends = re.fullmatch(r"(\d{1,6})(?:\s*-\s*(\d{1,6}))?", part)
+        if ends is None:
+            raise PickosimError(f'{what}: write e.g. {example}, not "{text}".')
+        low, high = int(ends[1]), int(ends[2] or ends[1])
+        if low > high:
+            raise PickosimError(f"{what}: the range {part} is empty; write {high}-{low}.")
+        if high - low >= MAX_RANGE_VALUES:
+            raise PickosimError(f"{what}: {part} is more than {MAX_RANGE_VALUES:,} numbers.")
+        ranges.append(range(low, high + 1))
+    return ranges
+
+
 def parse_numbers(text: str, what: str) -> list[int]:
     """Whole numbers, e.g. 4, 2-5 or 2,4,7, in ascending order without repetitions."""
-    found: set[int] = set()
-    for part in str(text).split(","):
-        ends = re.fullmatch(r"\s*(\d{1,6})(?:\s*-\s*(\d{1,6}))?\s*", part)
-        if ends is None:
-            raise PickosimError(f'{what}: write e.g. 4, 2-5 or 2,4,7, not "{text}".')
-        low, high = int(ends[1]), int(ends[2] or ends[1])
-        if not low <= high < low + MAX_RANGE_VALUES:
-            raise PickosimError(
-                f'{what}: the range "{part.strip()}" must go from a smaller to a larger number.'
-            )
-        found.update(range(low, high + 1))
-    return sorted(found)
+    return sorted({number for numbers in parse_ranges(text, what) for number in numbers})
 
 
 def parse_points(given: str | Sequence[float]) -> tuple[float, ...]:
     """What places are given, the first place first, e.g. 7,5,3,1; never more for a worse place."""
     try:
-        points = tuple(map(float, given.split(",") if isinstance(given, str) else given))
+        points = tuple(map(float, split_list(given)))
     except ValueError:
         points = (nan,)
     if not all(abs(point) <= MOST_POINTS for point in points):
-        shown = given if isinstance(given, str) else ",".join(map(str, given))
+        shown = ",".join(split_list(given))
         raise PickosimError(
             f'Write points as numbers, the first place first, e.g. 7,5,3,1, not "{shown}".'
         )

@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pickosim
-from pickosim.amounts import expand_range, parse_count, parse_numbers, parse_share
+from pickosim.amounts import (
+    expand_range,
+    parse_count,
+    parse_numbers,
+    parse_ranges,
+    parse_share,
+    split_list,
+)
 from pickosim.bots.entrants import check_bot_sources, make_entrants
 from pickosim.errors import PickosimError
 from pickosim.studies.options import make_options
@@ -184,6 +191,34 @@ def test_shares_and_lists():
     for wrong in ("", "2-", "5-2", "a", "1-99999"):
         with pytest.raises(PickosimError, match="Players"):
             parse_numbers(wrong, "Players")
+
+
+@pytest.mark.parametrize(
+    ("text", "entries"),
+    [
+        ("csv, json ,md", ["csv", "json", "md"]),
+        ("", [""]),
+        ("21,,22", ["21", "", "22"]),
+        ("[1,2],{a = {b = 3, c = 4}},d", ["[1,2]", "{a = {b = 3, c = 4}}", "d"]),
+        ("'a, b',\"c]\",[d", ["'a, b'", '"c]"', "[d"]),
+        ("o'hara.py,eager", ["o'hara.py", "eager"]),
+        ([21, None, " worm"], ["21", "None", "worm"]),
+    ],
+)
+def test_lists(text, entries):
+    assert split_list(text) == entries
+
+
+def test_ranges_of_numbers():
+    assert [list(numbers) for numbers in parse_ranges("7, 2 - 4,3", "Tiles")] == [
+        [7],
+        [2, 3, 4],
+        [3],
+    ]
+    with pytest.raises(PickosimError, match="Tiles: the range 5-2 is empty; write 2-5"):
+        parse_ranges("5-2", "Tiles")
+    with pytest.raises(PickosimError, match="more than 1,000 numbers"):
+        parse_ranges("1-1001", "Tiles")
 
 
 def test_ranges():

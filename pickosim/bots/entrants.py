@@ -11,11 +11,11 @@ from functools import lru_cache
 from itertools import product
 from pathlib import Path
 
-from pickosim.amounts import expand_range
+from pickosim.amounts import expand_range, split_list
 from pickosim.bots.digest import parameter_files, source_files
 from pickosim.bots.given import bot_digest, class_in, give, given_class
 from pickosim.bots.loading import BotLike, as_specs, built_in_bots, load_bot, spec_digest
-from pickosim.bots.specs import is_file, parts_of, split_at_commas
+from pickosim.bots.specs import is_file, parts_of
 from pickosim.errors import BotError, PickosimError
 from pickosim.parcels import Parcel, make_parcel
 
@@ -65,11 +65,11 @@ def make_entrants(bots: Sequence[BotLike]) -> list[Entrant]:
 def split_bot_list(text: str) -> list[str]:
     """The specs of a list such as eager,threshold:target=25; commas also separate parameters."""
     specs: list[str] = []
-    for part in split_at_commas(text):
-        if specs and ":" in specs[-1] and re.match(r"\s*\w+\s*=", part):
+    for part in split_list(text):
+        if specs and ":" in specs[-1] and re.match(r"\w+\s*=", part):
             specs[-1] += f",{part}"
         else:
-            specs.append(part.strip())
+            specs.append(part)
     return specs
 
 
@@ -82,7 +82,7 @@ def expand(spec: str) -> Iterator[str]:
     if not front or "=" not in last:
         yield spec
         return
-    parameters = [part.partition("=") for part in last.split(",")]
+    parameters = [part.partition("=") for part in split_list(last)]
     values = [expand_range(value.strip()) for _, _, value in parameters]
     for choice in product(*values):
         written = (

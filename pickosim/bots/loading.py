@@ -28,6 +28,7 @@ from types import ModuleType, NoneType
 from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 import pickosim.strategies
+from pickosim.amounts import split_list
 from pickosim.bots.command import Command, command_class
 from pickosim.bots.digest import beside, command_files, data_files, digest_of, imported_files
 from pickosim.bots.given import give, given_bot, given_class
@@ -387,7 +388,7 @@ def _only_class(where: str, classes: Mapping[str, type[Strategy]]) -> type[Strat
 
 def _parameters(spec: str, text: str) -> dict[str, str]:
     parameters: dict[str, str] = {}
-    for part in text.split(","):
+    for part in split_list(text):
         name, equals, value = (word.strip() for word in part.partition("="))
         if not (name and equals):
             raise BotError(f'{spec}: write parameters as name=value,…, not "{text}".')

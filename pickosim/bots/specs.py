@@ -14,8 +14,6 @@ _QUOTED = r"\"[^\"]*\"|'[^']*'|\\."
 
 _WITH_PARAMETERS = re.compile(rf"(cmd:(?:{_QUOTED}|[^\"'\\])*):(\s*\w+\s*=[^:\"']*)", re.DOTALL)
 
-_COMMA = re.compile(r",(?=(?:[^\"']|\"[^\"]*\"|'[^']*')*$)")
-
 
 def parts_of(spec: str) -> list[str]:
     """The parts that colons separate; a command is one part, whatever colons are in it.
@@ -49,8 +47,3 @@ def command_of(spec: str) -> tuple[str, ...]:
     if not words:
         raise BotError(f"{spec}: name the program after {COMMAND}, e.g. {COMMAND}./my_bot.")
     return words
-
-
-def split_at_commas(text: str) -> list[str]:
-    """A text in parts, split at commas outside of quotes."""
-    return _COMMA.split(text)

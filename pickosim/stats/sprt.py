@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from math import log
 from typing import Literal
 
+from pickosim.amounts import split_list
 from pickosim.errors import PickosimError
 
 PRIOR_SQUARES = 0.5
@@ -98,7 +99,7 @@ class Sprt:
 
 def parse(text: str) -> Sprt:
     """Read ``0,1%`` or ``-0.005,0.005``; a percent sign at one of the numbers holds for both."""
-    words = [word.strip() for word in text.split(",")]
+    words = split_list(text)
     scale = 0.01 if any(word.endswith("%") for word in words) else 1.0
     try:
         low, high = (float(word.removesuffix("%")) * scale for word in words)

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic.dataclasses import dataclass
 
-from pickosim.amounts import parse_count, parse_share
+from pickosim.amounts import parse_count, parse_share, split_list
 from pickosim.errors import PickosimError, suggest
 from pickosim.rules import SPECIALISTS
 from pickosim.studies.options import (
@@ -35,8 +35,7 @@ LEVELS = ("eager", "cautious")
 
 def specialist_list(given: str | Sequence[str]) -> list[str]:
     """Specialists; a text separates them by commas."""
-    listed = given.split(",") if isinstance(given, str) else given
-    return [name.strip() for name in listed]
+    return split_list(given)
 
 
 def check_specialists(given: str | Sequence[str]) -> None:

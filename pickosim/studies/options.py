@@ -29,7 +29,7 @@ from typing import (
 from pydantic import AfterValidator, ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked_dataclass
 
-from pickosim.amounts import parse_share
+from pickosim.amounts import parse_share, split_list
 from pickosim.bots.guard import ANSWER_SECONDS, check_seconds
 from pickosim.errors import PickosimError, suggest
 from pickosim.rule_files import load_rules
@@ -139,8 +139,7 @@ def check_chunk(blocks: int) -> None:
 
 def export_formats(given: str | Sequence[str]) -> list[str]:
     """The formats of a list, e.g. csv,json,md."""
-    words = given.split(",") if isinstance(given, str) else given
-    formats = [word.strip() for word in words]
+    formats = split_list(given)
     for word in formats:
         if word not in EXPORTS:
             known = ", ".join(EXPORTS)

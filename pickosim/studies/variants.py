@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, PlainSerializer
 from pydantic.dataclasses import dataclass
 
-from pickosim.amounts import expand_range
+from pickosim.amounts import expand_range, split_list
 from pickosim.errors import PickosimError, RulesError, suggest
 from pickosim.rule_files import complete_rules, differences, load_rules
 from pickosim.rules import RuleSet
@@ -30,8 +30,6 @@ GivenRules = dict[str, Any] | None
 
 MOST_VARIANTS = 100
 """Variants per run at most: a typing mistake should not sweep a million."""
-
-_CLOSING = {"[": "]", "{": "}", '"': '"', "'": "'"}
 
 
 def read_rules(rules: str | Path | RuleSet, sets: Sequence[str]) -> tuple[GivenRules, RuleSet]:
@@ -75,7 +73,7 @@ def make_variants(
 def sweep_texts(sweep: str) -> list[str]:
     """The values of a sweep, each as `--set` takes it: `dice=7..9` is dice=7, dice=8, dice=9."""
     option, equals, values = sweep.partition("=")
-    found = [value for part in _split(values) for value in expand_range(part.strip())]
+    found = [value for part in split_list(values) for value in expand_range(part)]
     if not (equals and option.strip() and all(found)):
         raise RulesError(
             f"--sweep {sweep}: an option is swept with option=value,value, such as dice=7,8,9."
@@ -158,18 +156,3 @@ def _refuse_twice(swept: Sequence[Sequence[str]]) -> None:
             raise RulesError(
                 f"{option} is swept twice; give all its values at once: --sweep {option}={values}."
             )
-
-
-def _split(values: str) -> list[str]:
-    """Split at commas outside brackets, braces and quotes."""
-    parts, open_ones = [""], ""
-    for character in values:
-        if open_ones and character == _CLOSING[open_ones[-1]]:
-            open_ones = open_ones[:-1]
-        elif character in _CLOSING and (not open_ones or open_ones[-1] not in "\"'"):
-            open_ones += character
-        elif character == "," and not open_ones:
-            parts.append("")
-            continue
-        parts[-1] += character
-    return parts
