@@ -129,17 +129,29 @@ def law(problem: Problem, policy: Policy) -> Law:
 
     The policy sees a golden die with the usual faces as one more white die.
     """
-    plan, at = graph(problem), situations(problem)
-    layers = [np.uint8(weasel) for weasel in range(len(plan.base))]
+    plan = graph(problem)
+    chances = _propagate(plan, situations(problem), *_decisions(problem, policy))
+    blocks = chances.reshape(problem.blocks, -1)
+    return Law(blocks[:, BUST], blocks[:, WORTH:].reshape(-1, 2, plan.points))
+
+
+def expected(problem: Problem, policy: Policy, ends: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(S,): the expected value of `ends` (C,), by column of a pay-off, from each slot of a solution on."""
+    return _look_back(graph(problem), situations(problem), *_decisions(problem, policy), ends)
+
+
+def _decisions(
+    problem: Problem, policy: Policy
+) -> tuple[NDArray[np.bool_], NDArray[np.uint8], NDArray[np.bool_]]:
+    """What a policy does in every situation: stop (L, N), face (L, X) and reroll (X,)."""
+    at = situations(problem)
+    layers = [np.uint8(weasel) for weasel in range(len(graph(problem).base))]
     stop = [policy.stop(_with_weasel(at.standing, weasel)) for weasel in layers]
     face = [policy.face(_with_weasel(at.rolled, weasel)) for weasel in layers]
-    reroll = policy.reroll(_with_weasel(at.rolled, layers[-1]))
     for faces in face:
         if (at.new >> (faces - 1) & 1 == 0)[at.new > 0].any():
             raise ValueError("the policy sets aside a face that is not a new face of its roll")
-    chances = _propagate(plan, at, np.stack(stop), np.stack(face), reroll)
-    blocks = chances.reshape(problem.blocks, -1)
-    return Law(blocks[:, BUST], blocks[:, WORTH:].reshape(-1, 2, plan.points))
+    return np.stack(stop), np.stack(face), policy.reroll(_with_weasel(at.rolled, layers[-1]))
 
 
 def _with_weasel(at: At, weasel: np.uint8) -> At:
@@ -154,10 +166,7 @@ def _propagate(
     face: NDArray[np.uint8],
     reroll: NDArray[np.bool_],
 ) -> NDArray[np.float64]:
-    """(C,): chances of the results, in the columns of a pay-off.
-
-    `stop` (L, N), `face` (L, X) and `reroll` (X,) are the decisions in every situation.
-    """
+    """(C,): chances of the results, in the columns of a pay-off, with these `_decisions`."""
     mass = np.zeros(graph.slots)
     mass[graph.start] = 1.0
     for i in range(stop.shape[1]):
@@ -198,3 +207,35 @@ def _roll(
         else:
             mass[bust_of(graph, np.int64(at.rolled.earned[k]))] += chance
     return rerolled
+
+
+@kernel
+def _look_back(
+    graph: Graph,
+    at: Situations,
+    stop: NDArray[np.bool_],
+    face: NDArray[np.uint8],
+    reroll: NDArray[np.bool_],
+    ends: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """(S,): the expected value of `ends` (C,) from each slot on, with these `_decisions`."""
+    roll_on, there = np.zeros(graph.slots), np.zeros(graph.slots)
+    roll_on[: len(ends)] = ends
+    there[: len(ends)] = ends
+    for i in range(stop.shape[1] - 1, -1, -1):
+        for weasel in range(len(stop)):
+            stopped, slot = slots_at(graph, at.standing, i, weasel)
+            _, again = slots_at(graph, at.standing, i, 0)
+            for k in range(at.first[i], at.first[i + 1]):
+                if weasel and reroll[k] and (at.new[k] or graph.rescue):
+                    roll_on[slot] += at.chance[k] * roll_on[again]
+                elif at.new[k]:
+                    chosen = np.int64(face[weasel, k])
+                    _, after = slots_after(graph, at.rolled, k, weasel, chosen)
+                    roll_on[slot] += at.chance[k] * there[after]
+                else:
+                    roll_on[slot] += (
+                        at.chance[k] * ends[bust_of(graph, np.int64(at.rolled.earned[k]))]
+                    )
+            there[slot] = ends[stopped] if stop[weasel, i] else roll_on[slot]
+    return roll_on
