@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from pickosim.studies.stored import list_runs, load_results
     from pickosim.studies.tournament import tournament
     from pickosim.studies.train import train
-    from pickosim.turn_odds.answer import odds
+    from pickosim.turn_odds import odds
 
 __version__ = "0.3.0"
 
@@ -89,7 +89,7 @@ _HOMES = {
     "load_results": "studies.stored",
     "load_rules": "rule_files",
     "new": "api",
-    "odds": "turn_odds.answer",
+    "odds": "turn_odds",
     "play": "api",
     "position": "api",
     "positions": "api",

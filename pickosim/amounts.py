@@ -100,6 +100,17 @@ def parse_numbers(text: str, what: str) -> list[int]:
     return sorted({number for numbers in parse_ranges(text, what) for number in numbers})
 
 
+def ranges_text(numbers: Iterable[int]) -> str:
+    """Ascending numbers as text, e.g. 21-24, 30."""
+    ranges: list[list[int]] = []
+    for number in numbers:
+        if ranges and number == ranges[-1][-1] + 1:
+            ranges[-1].append(number)
+        else:
+            ranges.append([number])
+    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in ranges)
+
+
 def parse_points(given: str | Sequence[float]) -> tuple[float, ...]:
     """What places are given, the first place first, e.g. 7,5,3,1; never more for a worse place."""
     try:

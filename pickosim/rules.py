@@ -648,6 +648,11 @@ def _written(value: object) -> object:
             return value
 
 
+def face_name(face: int) -> str:
+    """`"1"` to `"5"`, `"worm"`."""
+    return "worm" if face == WORM else str(face)
+
+
 def quoted(value: object) -> str:
     """A value for an error message, with quotes around text."""
     return json.dumps(value, ensure_ascii=False, default=str)

@@ -21,15 +21,14 @@ from pickosim.engine.rulebook import NOTHING
 from pickosim.errors import PickosimError
 from pickosim.games.batch import Batch
 from pickosim.games.match import make_match
-from pickosim.games.trace import FAIL_REASONS, face_name
+from pickosim.games.trace import FAIL_REASONS
 from pickosim.reports.odds_text import answer_lines, bar
 from pickosim.rule_files import PRESETS, load_rules
-from pickosim.rules import RuleSet, Seat
+from pickosim.rules import RuleSet, Seat, face_name
 from pickosim.solver.graph import Problem
 from pickosim.solver.law import law
 from pickosim.solver.solve import chances
-from pickosim.turn_odds.answer import answer, odds
-from pickosim.turn_odds.question import Question
+from pickosim.turn_odds import Question, answer, odds
 
 WORM = 6
 AT_LEAST = {21: 0.893026737151, 24: 0.748373333870, 30: 0.263789519465, 36: 0.015678145194}
@@ -570,13 +569,13 @@ MISTAKES = [
     ("--grill 20-36", 'grill: the rules "classic" have no tile 20, only 21-36.'),
     ("--grill 24-21", "grill: the range 24-21 is empty; write 21-24."),
     ("--grill 21-24,23", "grill: tile 23 is named twice."),
-    ("--grill 21,,22", 'grill: "" is not a tile or a range of tiles; write e.g. 21-24,30.'),
+    ("--grill 21,,22", 'grill: write e.g. 21-24,30, not "21,,22".'),
     ("--own 37", 'own: the rules "classic" have no tile 37, only 21-36.'),
     (
         "--rules extrawurm --own 12",
         'own: the rules "extrawurm" have no tile 12, only 11, 13, 21-36.',
     ),
-    ("--rivals 30 --grill 30", "grill: there are no tiles on it, so the game is over"),
+    ("--rivals 30 --grill 30", "the grill is empty, so the game is over; name at least one tile."),
     (
         "--rivals 30,30",
         "tile 30 cannot be both the top tile of rival 1 and the top tile of rival 2.",
@@ -589,7 +588,7 @@ MISTAKES = [
     ("--rivals -,-,-,-,-,-,-", "rivals: 7 are given; there can be 1 to 6."),
     (
         "--set tiles={21=1,22=1} --own 21 --rivals 22",
-        "grill: there are no tiles on it, so the game is over",
+        "the grill is empty, so the game is over; name at least one tile.",
     ),
     (
         "--holds apple",
@@ -605,7 +604,10 @@ MISTAKES = [
         "--rules extrawurm --own 25 --on weasel=25",
         "on: weasel stands on tile 25, which is not on the grill.",
     ),
-    ("--rules extrawurm --on weasel=25,raven=25", "on: tile 25 has room for only one specialist."),
+    (
+        "--rules extrawurm --on weasel=25,raven=25",
+        "on: weasel and raven cannot be in the same place.",
+    ),
     ("--rules extrawurm --on weasel=25,weasel=26", "on: weasel cannot be in two places at once."),
     (
         "--rules extrawurm --holds weasel --on weasel=25",
@@ -662,6 +664,14 @@ def test_mistakes(arguments: str, sentence: str, capsys: pytest.CaptureFixture[s
 def test_mistakes_in_a_notebook() -> None:
     with pytest.raises(PickosimError, match="no tile 40"):
         odds(grill=[21, 40])
+
+
+def test_plain_values_are_read_like_their_text():
+    written = odds("extrawurm", grill="21-30", rivals="31,-", on="weasel=25", scores="0,3,0")
+    tiles = (tile for tile in np.arange(21, 31))
+    values = {"rivals": iter([31, None]), "on": {"weasel": np.int64(25)}, "scores": [0, 3, 0]}
+    assert written.equals(odds("extrawurm", grill=tiles, **values))
+    assert odds(aside="worm,5").equals(odds(aside=iter(["worm", 5])))
 
 
 def test_tiles_on_stacks_are_off_the_grill_that_a_range_names():

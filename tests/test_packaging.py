@@ -35,7 +35,7 @@ LAYERS = {
     "solver": "graph law lanes solve cache valuation rolling",
     "learning": "features net weights learned targets fit",
     "games": "match ask batch positions pickups recording frames trace observers check",
-    "turn_odds": "question answer",
+    "    ": "turn_odds",
     "stats": "distributions moments estimates quantiles multiple_testing ratings sprt",
     "runs": "sums progress provenance orders manifest folder results at_worker cluster workers run",
     "studies": "schedule seating measures variants options tournament_options rank_options compare_options balance_options train_options calibrate_options kinds study arms "

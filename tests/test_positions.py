@@ -15,7 +15,7 @@ from pickosim.engine.table import first_fault
 from pickosim.errors import PickosimError
 from pickosim.games.batch import Batch
 from pickosim.games.match import make_match
-from pickosim.games.positions import POSITIONS, read_positions, take_positions
+from pickosim.games.positions import POSITIONS, read_positions, read_tables, take_positions
 from pickosim.rule_files import load_rules
 
 BOTS = ["eager", "random", "expected"]
@@ -115,6 +115,18 @@ def test_a_position_written_by_hand_is_played_as_it_stands():
     assert sum(end["bratworms"]) <= opening["bratworms"]
 
 
+def test_a_description_can_have_the_dice_of_a_turn_under_way():
+    """They are those of the seat on turn: only the holder of the golden die rolls it."""
+    table = {"rules": "extrawurm", "players": 2, "specialists": {"golden-die": {"seat": 1}}}
+    turn = {"aside": ["worm", 4, "+4"], "roll": [1, 1, 3, 3, 5, 5]}
+    (dice,) = read_tables([{**table, **turn, "seat": 1}]).dice
+    assert dice is not None and dice.all_aside == (6, 4, 4)
+    assert (dice.golden, dice.golden_aside, dice.golden_roll) == (True, 4, 0)
+    with pytest.raises(PickosimError, match="golden die, which is not used in this turn"):
+        read_tables([{**table, **turn, "seat": 0}])
+    assert read_tables([table]).dice == (None,)
+
+
 def test_a_branch_has_the_same_dice_and_one_thing_changed():
     place = pickosim.position(["eager"] * 2, "extrawurm", SEED, 0, turn=8)
     gone = next(name for name, where in place["specialists"].items() if isinstance(where, dict))
@@ -129,15 +141,21 @@ def test_a_branch_has_the_same_dice_and_one_thing_changed():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"grill": [21, 22, 40]}, "grill: the rules extrawurm have no tile 40"),
+        (
+            {"grill": [21, 22, 40]},
+            'grill: the rules "extrawurm" have no tile 40, only 11, 13, 21-36.',
+        ),
         ({"grill": [21, 22], "tiles": [[22], []]}, "tile 22 cannot be both on the stack of seat 0"),
         ({"grill": [21], "flipped": [22]}, "is nowhere"),
+        ({"grill": [21, 22, 21]}, "grill: tile 21 is named twice"),
+        ({"grill": ["21"]}, "have no tile '21'"),
         ({"grill": [], "flipped": None}, "flipped must be a list"),
         ({"grill": []}, "the grill is empty"),
         ({"tiles": [[21]]}, "tiles must have one entry per seat, 2 and not 1"),
-        ({"bratworms": [3, 3], "supply": 9}, "but the rules extrawurm have"),
+        ({"bratworms": [3, 3], "supply": 9}, 'but the rules "extrawurm" have'),
         ({"bratworms": [-1, 0]}, "bratworms must be a whole number from 0"),
         ({"specialists": {"aple": 21}}, 'did you mean "apple"'),
+        ({"specialists": {"apple": 21}, "rules": "classic"}, "have no apple (specialists: none"),
         ({"specialists": {"raven": {"seat": 0}}}, "no player can hold the raven"),
         ({"specialists": {"apple": {"seat": 2}}}, "from 0 to 1, not 2"),
         ({"specialists": {"apple": 21, "weasel": 21}}, "apple and weasel cannot be in the same"),
@@ -152,6 +170,9 @@ def test_a_branch_has_the_same_dice_and_one_thing_changed():
         ({"grils": [21]}, 'did you mean "grill"'),
         ({"seed": -1}, "seed must be a whole number from 0"),
         ({"so_far": {"rols": 3}}, 'so_far has no "rols"'),
+        ({"so_far": {"used": {"aple": [0, 0]}}}, "so_far.used: there is no specialist named"),
+        ({"so_far": {"used": 3}}, "so_far.used must be an object"),
+        ({"aside": ["worm"]}, 'a position has no field "aside"'),
     ],
 )
 def test_what_cannot_be_on_a_table_is_refused_in_a_sentence(changes, words):

@@ -230,8 +230,7 @@ def odds(
     rule_set = load_rule_set(rules, sets)
     with compiling():
         from pickosim.reports.odds_text import answer_lines
-        from pickosim.turn_odds.answer import answer
-        from pickosim.turn_odds.question import Question
+        from pickosim.turn_odds import Question, answer
 
         question = Question(
             rule_set,

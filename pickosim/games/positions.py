@@ -1,27 +1,32 @@
-"""Positions: the table between two turns, with the address of the dice to come, as data that can be played on.
+"""Positions: tables as plain data, to and from the engine's arrays.
 
-A position is a row of a frame, or a JSON object with the words of a trace: `grill`, `tiles` of each seat (bottom
-first), `specialists` (a tile, or `{"seat": 0}`), `bratworms` of each seat and the `supply`; `turn` and `seat` on turn;
-`seed` and `game`, the address of the dice; `rules` and `players`. To branch a game: copy its position, change one
-thing, and play both on with the same dice.
+A description is a row of a frame, or an object of JSON or Python with the words of a trace: `grill`, `tiles` of each
+seat (bottom first), `specialists` (a tile, or `{"seat": 0}`), `bratworms` of each seat and the `supply`; `turn` and
+`seat` on turn; `seed` and `game`, the address of the dice to come; `rules` and `players`. To branch a game: copy its
+position, change one thing, and play both on with the same dice.
+
+In mid-turn it also has the dice of that turn: `aside` and `roll` (faces of white dice, `"+4"` for the golden die set
+aside), `golden` (its face in the roll, or `"unused"`) and `weasel_used`. A position is a table between two turns, so
+only `read_tables` takes these.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from pickosim.amounts import LAST_GAME
+from pickosim.amounts import LAST_GAME, parse_ranges, ranges_text
 from pickosim.bots.loading import BotLike
 from pickosim.columns import Frame
-from pickosim.engine.dice import DICE_STREAM, derive, stream_key
+from pickosim.engine.dice import DICE_STREAM, FACES, derive, stream_key
 from pickosim.engine.rulebook import NOTHING, SEATS, rulebook
 from pickosim.engine.table import COUNTERS, TABLE, Table, is_seat
 from pickosim.errors import PickosimError, RulesError, suggest
@@ -29,7 +34,7 @@ from pickosim.files import MOST_TEXT, read_regular
 from pickosim.games.batch import Batch
 from pickosim.games.match import Match, make_match
 from pickosim.rule_files import complete_rules, load_rules, presets
-from pickosim.rules import SPECIALISTS, RuleSet, check_players
+from pickosim.rules import SPECIALISTS, WORM, RuleSet, check_players, face_name
 
 Object = Mapping[str, Any]
 """A position as JSON has it."""
@@ -61,8 +66,21 @@ POSITIONS = Frame(
     },
 )
 
+UNUSED = "unused"
+"""Written instead of a face if the golden die is not used in this turn."""
+
 _BY_SEAT = ("gained", "turns_held", "used")
 """What is counted for each specialist and seat."""
+
+_DICE_FIELDS = ("aside", "roll", "golden", "weasel_used")
+
+_ROWS = {"grill": "on the grill", "flipped": "flipped"}
+"""Where tiles lie that nobody has, by field."""
+
+_MOST_COUNTED = (1 << 32) - 1
+
+_OWN_NAMES: Mapping[str, str] = MappingProxyType({})
+"""Messages call fields by their own names."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +94,8 @@ class Positions:
     """(N,)"""
     table: Table
     """(N,) at the beginning of a turn."""
+    dice: tuple[Dice | None, ...] = ()
+    """(N,): the dice of turns under way; empty of positions that are taken."""
 
     def __len__(self) -> int:
         return len(self.table)
@@ -198,27 +218,16 @@ def _stack(game: np.void, seat: int, values: NDArray[Any]) -> list[int]:
 
 def _so_far(game: np.void, players: int) -> dict[str, Any]:
     """What was counted up to here, without what is 0: only for the results of the game."""
-    found: dict[str, Any] = {
-        name: count
-        for name, count in zip(COUNTERS._fields, game["counts"].tolist(), strict=True)
-        if count
-    }
+    counts = zip(COUNTERS._fields, game["counts"].tolist(), strict=True)
+    counted: dict[str, Any] = {name: count for name, count in counts if count}
     if game["leader"] != NOTHING:
-        found["leader"] = int(game["leader"])
-    since = {
-        name: turn
-        for name, turn, place in zip(
-            SPECIALISTS, game["since"].tolist(), game["place"].tolist(), strict=True
-        )
-        if is_seat(place)
-    }
-    if since:
-        found["since"] = since
+        counted["leader"] = int(game["leader"])
+    held = zip(SPECIALISTS, game["since"].tolist(), game["place"].tolist(), strict=True)
+    by_specialist = {"since": {name: turn for name, turn, place in held if is_seat(place)}}
     for field in _BY_SEAT:
-        counts = dict(zip(SPECIALISTS, game[field][:, :players].tolist(), strict=True))
-        if shown := {name: count for name, count in counts.items() if any(count)}:
-            found[field] = shown
-    return found
+        rows = zip(SPECIALISTS, game[field][:, :players].tolist(), strict=True)
+        by_specialist[field] = {name: row for name, row in rows if any(row)}
+    return counted | {name: entries for name, entries in by_specialist.items() if entries}
 
 
 def _as_row(position: Mapping[str, Any]) -> dict[str, Any]:
@@ -281,24 +290,35 @@ def read_positions(given: Given | Positions) -> Positions:
     if isinstance(given, Positions):
         return given
     if isinstance(given, pl.DataFrame):
-        unknown = [name for name in given.columns if name not in POSITIONS.schema]
-        if unknown:
-            raise PickosimError(_no_field(unknown[0]))
-        objects: Sequence[Object] = [_as_given(row) for row in given.iter_rows(named=True)]
-    else:
-        objects = [given] if isinstance(given, Mapping) else list(given)
+        _check_fields(given.columns, POSITIONS.schema)
+        given = [_as_given(row) for row in given.iter_rows(named=True)]
+    objects = [given] if isinstance(given, Mapping) else list(given)
+    return read_tables(objects, known=POSITIONS.schema)
+
+
+def read_tables(
+    objects: Sequence[Object],
+    names: Mapping[str, str] = _OWN_NAMES,
+    known: Collection[str] = (*POSITIONS.schema, *_DICE_FIELDS),
+) -> Positions:
+    """Tables of descriptions with some of the `known` fields.
+
+    `names` has what messages call a field or a place instead: `{"tiles.0": "own", "on tiles.0": "your own top tile"}`.
+    """
     if not objects:
         raise PickosimError("There are no positions to play on.")
     table, rules = np.zeros(len(objects), TABLE), {}
-    bots, seeds = [], []
-    for number, one in enumerate(objects):
+    bots, seeds, dice = [], [], []
+    for number, fields in enumerate(objects):
         try:
-            key = json.dumps(one.get("rules", "classic"), sort_keys=True, default=str)
+            _check_fields(fields, known)
+            key = json.dumps(fields.get("rules", "classic"), sort_keys=True, default=str)
             if key not in rules:
-                rules[key] = _rules_of(one.get("rules", "classic"))
-            reader = _Reader(one, rules[key], table[number])
+                rules[key] = _rules_of(fields.get("rules", "classic"))
+            reader = _Reader(fields, rules[key], table[number], names)
             seeds.append(reader.read())
             bots.append(reader.bots)
+            dice.append(reader.dice())
         except PickosimError as error:
             where = f"Position {number}: " if len(objects) > 1 else ""
             raise PickosimError(f"{where}{error}") from None
@@ -306,43 +326,69 @@ def read_positions(given: Given | Positions) -> Positions:
         raise PickosimError(
             "Positions that are played together must have the same rules and as many players."
         )
-    return Positions(next(iter(rules.values())), tuple(bots), tuple(seeds), table)
+    return Positions(next(iter(rules.values())), tuple(bots), tuple(seeds), table, tuple(dice))
 
 
-def _rules_of(given: object) -> RuleSet:
+def _check_fields(names: Iterable[str], known: Collection[str]) -> None:
+    for name in names:
+        if name not in known:
+            hint = suggest(name, known) or f"; it has {', '.join(known)}."
+            raise PickosimError(f'a position has no field "{name}"{hint}')
+
+
+def _rules_of(rules: object) -> RuleSet:
     """Rules by name, as options, or as the JSON of a frame."""
-    if isinstance(given, RuleSet):
-        return given
-    if isinstance(given, str) and given.startswith("{"):
-        given = json.loads(given)
-    if isinstance(given, Mapping):
-        return complete_rules(given)
-    if not isinstance(given, str):
+    if isinstance(rules, RuleSet):
+        return rules
+    if isinstance(rules, str) and rules.startswith("{"):
+        rules = json.loads(rules)
+    if isinstance(rules, Mapping):
+        return complete_rules(rules)
+    if not isinstance(rules, str):
         raise RulesError("rules must be a preset, a rule file or options, as a trace has them.")
-    return load_rules(given)
+    return load_rules(rules)
 
 
-def _no_field(name: str) -> str:
-    known = list(POSITIONS.schema)
-    return f'a position has no field "{name}"' + (
-        suggest(name, known) or f"; it has {', '.join(known)}."
-    )
+def parse_tiles(field: str, text: str, rules: RuleSet) -> list[int]:
+    """Tiles as written, e.g. 21-24,30; a range means all tiles in play between its ends."""
+    tiles: list[int] = []
+    for numbers in parse_ranges(text, field, "21-24,30"):
+        check_tile(field, numbers[0], rules)
+        check_tile(field, numbers[-1], rules)
+        tiles += [tile for tile in numbers if tile in rules.tiles]
+    return tiles
+
+
+def check_tile(field: str, value: object, rules: RuleSet) -> None:
+    """Refuse a tile that is not in play."""
+    if isinstance(value, bool) or value not in list(rules.tiles):
+        known = ranges_text(rules.tiles)
+        raise PickosimError(
+            f'{field}: the rules "{rules.name}" have no tile {value!r}, only {known}.'
+        )
+
+
+def check_specialist(field: str, name: str) -> None:
+    """Refuse a name that no specialist has."""
+    if name not in SPECIALISTS:
+        hint = suggest(name, SPECIALISTS) or f"; the specialists are {', '.join(SPECIALISTS)}."
+        raise PickosimError(f'{field}: there is no specialist named "{name}"{hint}')
 
 
 class _Reader:
-    """Reads one position into a record of TABLE; every tile, specialist and bratworm must be in exactly one place."""
+    """Reads one table into a record of TABLE; every tile, specialist and bratworm must be in exactly one place."""
 
-    def __init__(self, given: Object, rules: RuleSet, game: np.void) -> None:
-        for name in given:
-            if name not in POSITIONS.schema:
-                raise PickosimError(_no_field(name))
-        self.given = given
+    def __init__(
+        self, fields: Object, rules: RuleSet, game: np.void, names: Mapping[str, str]
+    ) -> None:
+        self.fields = fields
         self.rules = rules
+        self.game = game
+        self.names = names
         self.values = sorted(rules.tiles)
         self.bots = self._players()
         self.seats = len(self.bots)
-        self.books = rulebook(rules, self.seats)
-        self.game = game
+        rulebook(rules, self.seats)  # refuses rules that this number of players cannot use
 
     def read(self) -> int:
         """Write the record of the table, and return the seed."""
@@ -358,115 +404,98 @@ class _Reader:
         self._put_counts()
         return seed
 
+    def dice(self) -> Dice | None:
+        """The dice of a turn under way, if any are described."""
+        if not self.fields.keys() & set(_DICE_FIELDS):
+            return None
+        held = int(self.game["holds"][(int(self.game["turn"]) - 1) % self.seats])
+        return read_dice(self.fields, self.rules, None if held == NOTHING else SPECIALISTS[held])
+
     def _players(self) -> tuple[str | None, ...]:
-        given = self.given.get("players", self.given.get("tiles"))
-        if isinstance(given, int) and not isinstance(given, bool):
-            check_players(given)
-            return (None,) * given
-        if not isinstance(given, Sequence) or isinstance(given, str):
+        players = self.fields.get("players", self.fields.get("tiles"))
+        if isinstance(players, int) and not isinstance(players, bool):
+            check_players(players)
+            return (None,) * players
+        if not isinstance(players, Sequence) or isinstance(players, str):
             raise PickosimError("players must be the bots by seat, or how many there are, e.g. 4.")
-        check_players(len(given))
-        named = tuple(bot if isinstance(bot, str) else None for bot in given)
-        return named if "players" in self.given else (None,) * len(given)
+        check_players(len(players))
+        return tuple(bot if isinstance(bot, str) else None for bot in players)
 
     def _number(self, name: str, default: int, low: int, high: int) -> int:
-        return _whole(name, self.given.get(name, default), low, high)
+        return _whole(name, self.fields.get(name, default), low, high)
 
     def _turn(self) -> int:
-        """The turn that comes next; of a position written by hand, the seat may say it."""
-        limit = self.rules.turn_limit
+        """The turn that comes next; the seat says it if a position written by hand does not."""
         seat = self._number("seat", 0, 0, self.seats - 1)
-        turn = self._number("turn", seat + 1, 1, limit)
-        if "seat" in self.given and (turn - 1) % self.seats != seat:
+        turn = self._number("turn", seat + 1, 1, self.rules.turn_limit)
+        if "seat" in self.fields and (turn - 1) % self.seats != seat:
             raise PickosimError(
                 f"turn {turn} of {self.seats} players is that of seat {(turn - 1) % self.seats}, not of "
                 f"seat {seat}."
             )
         return turn
 
-    def _tile(self, name: str, value: object) -> int:
-        """The number of a tile."""
-        if value not in self.values or isinstance(value, bool):
-            known = f"{self.values[0]} to {self.values[-1]}"
-            raise PickosimError(
-                f"{name}: the rules {self.rules.name} have no tile {value}, only {known}."
-            )
-        return self.values.index(value)
-
-    def _list(self, name: str, given: object, length: int | None = None) -> Sequence[Any]:
-        if not isinstance(given, Sequence) or isinstance(given, str):
-            raise PickosimError(f"{name} must be a list, not {given!r}.")
-        if length is not None and len(given) != length:
-            raise PickosimError(
-                f"{name} must have one entry per seat, {length} and not {len(given)}."
-            )
-        return given
-
     def _put_tiles(self) -> None:
         """Tiles that are not named are on the grill if that is left out, and flipped otherwise."""
-        game, given = self.game, self.given
-        places: dict[int, str] = {}
-        game["top"] = game["under"] = NOTHING
-        stacks = self._list("tiles", given.get("tiles", [[]] * self.seats), self.seats)
-        named = [
-            ("tiles", f"on the stack of seat {seat}", stack) for seat, stack in enumerate(stacks)
+        game, fields, places = self.game, self.fields, dict[int, str]()
+        stacks = _list("tiles", fields.get("tiles", [[]] * self.seats), self.seats)
+        rows = [
+            (f"tiles.{seat}", self._called(f"on tiles.{seat}", f"on the stack of seat {seat}"), row)
+            for seat, row in enumerate(stacks)
         ]
-        named += [(name, where, given[name]) for name, where in _ROWS.items() if name in given]
-        for name, where, tiles in named:
-            for value in self._list(name, tiles):
-                tile = self._tile(name, value)
-                if tile in places:
-                    raise PickosimError(f"tile {value} cannot be both {places[tile]} and {where}.")
-                places[tile] = where
-        rest = [tile for tile in range(len(self.values)) if tile not in places]
-        if rest and _ROWS.keys() <= given.keys():
+        rows += [(name, where, fields[name]) for name, where in _ROWS.items() if name in fields]
+        for path, where, row in rows:
+            for tile in _list(path, row):
+                check_tile(self._called(path), tile, self.rules)
+                if places.setdefault(tile, where) != where:
+                    raise PickosimError(f"tile {tile} cannot be both {places[tile]} and {where}.")
+            if len(set(row)) < len(row):
+                twice = next(tile for tile in row if row.count(tile) > 1)
+                raise PickosimError(f"{self._called(path)}: tile {twice} is named twice.")
+        rest = [tile for tile in self.values if tile not in places]
+        if rest and _ROWS.keys() <= fields.keys():
             raise PickosimError(
-                f"tile {self.values[rest[0]]} is nowhere: neither on the grill nor on a stack nor flipped."
+                f"tile {rest[0]} is nowhere: neither on the grill nor on a stack nor flipped."
             )
-        places |= dict.fromkeys(rest, _ROWS["flipped" if "grill" in given else "grill"])
+        places |= dict.fromkeys(rest, _ROWS["flipped" if "grill" in fields else "grill"])
         for name, where in _ROWS.items():
-            game[name] = sum(1 << tile for tile, place in places.items() if place == where)
+            game[name] = sum(
+                1 << number for number, tile in enumerate(self.values) if places[tile] == where
+            )
         if not game["grill"]:
-            raise PickosimError("the grill is empty, so the game is over and cannot be played on.")
+            raise PickosimError("the grill is empty, so the game is over; name at least one tile.")
+        game["top"] = game["under"] = NOTHING
         for seat, stack in enumerate(stacks):
-            for value in stack:
-                tile = self.values.index(value)
-                game["under"][tile] = game["top"][seat]
-                game["top"][seat] = tile
-                game["tiles"][seat] += 1
-                game["worms"][seat] += self.rules.tiles[value]
+            for tile in map(self.values.index, stack):
+                game["under"][tile], game["top"][seat] = game["top"][seat], tile
+            game["tiles"][seat] = len(stack)
+            game["worms"][seat] = sum(self.rules.tiles[tile] for tile in stack)
 
     def _put_bratworms(self) -> None:
-        game, total = self.game, self.rules.bratworms
-        given = self._list("bratworms", self.given.get("bratworms", [0] * self.seats), self.seats)
-        owned = [_whole("bratworms", count, 0, 255) for count in given]
+        total = self.rules.bratworms
+        listed = _list("bratworms", self.fields.get("bratworms", [0] * self.seats), self.seats)
+        owned = [_whole("bratworms", count, 0, 255) for count in listed]
         supply = self._number("supply", max(0, total - sum(owned)), 0, 255)
         if sum(owned) + supply != total:
             raise PickosimError(
                 f"bratworms: {sum(owned)} of the players and {supply} of the supply are {sum(owned) + supply}, "
-                f"but the rules {self.rules.name} have {total}."
+                f'but the rules "{self.rules.name}" have {total}.'
             )
-        game["bratworms"][: self.seats] = owned
-        game["supply"] = supply
+        self.game["bratworms"][: self.seats] = owned
+        self.game["supply"] = supply
 
     def _put_specialists(self) -> None:
-        game = self.game
+        game, taken = self.game, dict[int, str]()
         game["place"] = game["holds"] = NOTHING
-        given = self.given.get("specialists", {})
-        if not isinstance(given, Mapping):
-            raise PickosimError(
-                'specialists must be an object, e.g. {"apple": 30, "weasel": {"seat": 0}}.'
-            )
-        taken: dict[int, str] = {}
-        for name, where in given.items():
-            if name not in SPECIALISTS:
-                hint = suggest(name, SPECIALISTS) or f"; there are {', '.join(SPECIALISTS)}."
-                raise PickosimError(f'no specialist is named "{name}"{hint}')
-            if name not in self.rules.specialists:
-                raise PickosimError(f"the rules {self.rules.name} have no {name}.")
-            place = self._place(name, where)
+        example = '{"apple": 30, "weasel": {"seat": 0}}'
+        places = _object("specialists", self.fields.get("specialists", {}), example)
+        for name, where in places.items():
+            path = self._called(f"specialists.{name}")
+            place = self._place(path, name, where)
             if place in taken:
-                raise PickosimError(f"{taken[place]} and {name} cannot be in the same place.")
+                raise PickosimError(
+                    f"{path}: {taken[place]} and {name} cannot be in the same place."
+                )
             taken[place] = name
             number = SPECIALISTS.index(name)
             game["place"][number] = place
@@ -474,57 +503,172 @@ class _Reader:
                 game["holds"][place - SEATS] = number
                 game["since"][number] = game["turn"]
 
-    def _place(self, name: str, where: object) -> int:
+    def _place(self, path: str, name: str, where: object) -> int:
+        """The number of a specialist's place."""
+        check_specialist(path, name)
+        if name not in self.rules.specialists:
+            playing = ", ".join(self.rules.specialists) or "none; extrawurm has six"
+            raise PickosimError(
+                f'{path}: the rules "{self.rules.name}" have no {name} (specialists: {playing}).'
+            )
         if isinstance(where, Mapping) and set(where) == {"seat"}:
             if name == "raven":
-                raise PickosimError("no player can hold the raven.")
-            return SEATS + _whole(f"specialists.{name}", where["seat"], 0, self.seats - 1)
-        if isinstance(where, bool) or not isinstance(where, int):
+                raise PickosimError(f"{path}: no player can hold the raven.")
+            return SEATS + _whole(path, where["seat"], 0, self.seats - 1)
+        if isinstance(where, bool) or not isinstance(where, int | np.integer):
             raise PickosimError(
-                f'specialists.{name} must be a tile or a seat, e.g. 30 or {{"seat": 0}}, not {where!r}.'
+                f'{path} must be a tile or a seat, e.g. 30 or {{"seat": 0}}, not {where!r}.'
             )
-        tile = self._tile(f"specialists.{name}", where)
+        check_tile(path, where, self.rules)
+        tile = self.values.index(int(where))
         if not int(self.game["grill"]) >> tile & 1:
-            raise PickosimError(f"the {name} stands on tile {where}, which is not on the grill.")
+            raise PickosimError(
+                f"{path}: {name} stands on tile {where}, which is not on the grill."
+            )
         return tile
 
     def _put_counts(self) -> None:
         """What was counted before; nothing if a position is written by hand."""
-        game = self.game
+        game, turn = self.game, int(self.game["turn"])
         game["leader"] = NOTHING
-        given = self.given.get("so_far", {})
-        if not isinstance(given, Mapping):
-            raise PickosimError("so_far must be an object, as positions that were taken have it.")
-        for name, value in given.items():
+        for name, value in _object("so_far", self.fields.get("so_far", {}), "{}").items():
+            path = f"so_far.{name}"
             if name in COUNTERS._fields:
-                game["counts"][COUNTERS._fields.index(name)] = _whole(name, value, 0, _MOST_COUNTED)
+                game["counts"][COUNTERS._fields.index(name)] = _whole(path, value, 0, _MOST_COUNTED)
             elif name == "leader":
-                game["leader"] = _whole(name, value, 0, self.seats - 1)
-            elif name in ("since", *_BY_SEAT) and isinstance(value, Mapping):
-                for specialist, counted in value.items():
-                    if specialist not in SPECIALISTS:
-                        raise PickosimError(
-                            f'so_far.{name}: no specialist is named "{specialist}".'
-                        )
-                    number, most = SPECIALISTS.index(specialist), self.rules.turn_limit
+                game["leader"] = _whole(path, value, 0, self.seats - 1)
+            elif name in ("since", *_BY_SEAT):
+                for specialist, counted in _object(path, value, '{"apple": …}').items():
+                    check_specialist(path, specialist)
+                    number = SPECIALISTS.index(specialist)
                     if name == "since":
-                        game["since"][number] = _whole("since", counted, 0, int(game["turn"]))
-                        continue
-                    counts = self._list(f"so_far.{name}", counted, self.seats)
-                    game[name][number, : self.seats] = [
-                        _whole(f"so_far.{name}", count, 0, most) for count in counts
-                    ]
+                        game["since"][number] = _whole(path, counted, 0, turn)
+                    else:
+                        game[name][number, : self.seats] = [
+                            _whole(path, count, 0, self.rules.turn_limit)
+                            for count in _list(path, counted, self.seats)
+                        ]
             else:
                 raise PickosimError(f'so_far has no "{name}".')
 
-
-_ROWS = {"grill": "on the grill", "flipped": "flipped"}
-"""Where tiles lie that nobody has, by field."""
-
-_MOST_COUNTED = (1 << 32) - 1
+    def _called(self, path: str, default: str | None = None) -> str:
+        return self.names.get(path, default or path)
 
 
 def _whole(name: str, value: object, low: int, high: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise PickosimError(f"{name} must be a whole number from {low} to {high}, not {value!r}.")
     return value
+
+
+def _list(name: str, value: object, length: int | None = None) -> Sequence[Any]:
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        raise PickosimError(f"{name} must be a list, not {value!r}.")
+    if length is not None and len(value) != length:
+        raise PickosimError(f"{name} must have one entry per seat, {length} and not {len(value)}.")
+    return value
+
+
+def _object(name: str, value: object, example: str) -> Object:
+    if not isinstance(value, Mapping):
+        raise PickosimError(f"{name} must be an object, e.g. {example}, not {value!r}.")
+    return value
+
+
+# ------------------------------------------------------------------------------ the dice of a turn
+
+
+@dataclass(frozen=True)
+class Dice:
+    """The dice of a turn under way, by their faces; 0 if the golden die is not there."""
+
+    aside: tuple[int, ...]
+    """White dice set aside."""
+    roll: tuple[int, ...]
+    """White dice of the current roll."""
+    golden: bool
+    """Whether the golden die takes part in this turn."""
+    golden_aside: int
+    golden_roll: int
+    weasel_used: bool
+
+    @property
+    def all_aside(self) -> tuple[int, ...]:
+        """All dice set aside."""
+        return (*self.aside, self.golden_aside) if self.golden_aside else self.aside
+
+    @property
+    def all_rolled(self) -> tuple[int, ...]:
+        """All dice of the current roll; empty if the choice is to stop or to roll on."""
+        return (*self.roll, self.golden_roll) if self.golden_roll else self.roll
+
+
+def read_dice(fields: Object, rules: RuleSet, holds: str | None) -> Dice:
+    """The dice that a description has for the player on turn, who holds that specialist."""
+    aside, roll = (
+        [str(face) for face in _list(name, fields.get(name, ()))] for name in ("aside", "roll")
+    )
+    white = [face for face in aside if not face.startswith("+")]
+    golden = [face[1:] for face in aside if face.startswith("+")]
+    rolled = str(fields.get("golden", UNUSED))
+    if len(golden) > 1:
+        raise PickosimError(f"aside: {len(golden)} golden dice are given, but there is only one.")
+    dice = Dice(
+        tuple(_face("aside", face) for face in white),
+        tuple(_face("roll", face) for face in roll),
+        golden=holds == "golden-die" and fields.get("golden") != UNUSED,
+        golden_aside=_face("aside", golden[0]) if golden else 0,
+        golden_roll=0 if rolled == UNUSED else _face("golden", rolled),
+        weasel_used=bool(fields.get("weasel_used")),
+    )
+    if dice.weasel_used and holds != "weasel":
+        raise PickosimError(
+            "weasel-used: only a player who holds the weasel can have used it; add holds weasel."
+        )
+    if "golden" in fields and holds != "golden-die":
+        raise PickosimError(
+            "golden: only a player who holds the golden die can roll it; add holds golden-die."
+        )
+    for mistake in (*_golden_mistakes(dice, rules), *_white_mistakes(dice, rules.dice)):
+        raise PickosimError(mistake)
+    return dice
+
+
+def _face(field: str, written: str) -> int:
+    if written in ("worm", "w"):
+        return WORM
+    if written not in ("1", "2", "3", "4", "5"):
+        raise PickosimError(f'{field}: "{written}" is not a face; the faces are 1 to 5 and worm.')
+    return int(written)
+
+
+def _golden_mistakes(dice: Dice, rules: RuleSet) -> Iterator[str]:
+    """Why the golden die cannot be so: not used in the turn, without that face, in two places, or nowhere."""
+    aside, rolled = dice.golden_aside, dice.golden_roll
+    if aside and not dice.golden:
+        yield f"aside: +{face_name(aside)} is the golden die, which is not used in this turn."
+    for field, face in (("aside", aside), ("golden", rolled)):
+        if face and face not in rules.golden_die_faces:
+            known = ", ".join(map(face_name, sorted(set(rules.golden_die_faces))))
+            yield f"{field}: the golden die has no {face_name(face)}, only {known}."
+    if aside and rolled:
+        yield "golden: the golden die is already set aside, so it is not in the roll."
+    if dice.golden and dice.roll and not (aside or rolled):
+        yield (
+            "roll: the golden die is missing. If it is in this roll, add golden FACE; if it is set aside, "
+            f"add +FACE to aside; if it is not used in this turn, add golden {UNUSED}."
+        )
+
+
+def _white_mistakes(dice: Dice, white: int) -> Iterator[str]:
+    """Why there cannot be so many dice set aside or in the roll, of so many white dice."""
+    aside, rolled = len(dice.aside), len(dice.roll)
+    if aside > white:
+        yield f"aside: {aside} white dice are given, but there are only {white}."
+    if not dice.all_aside and not dice.all_rolled:
+        yield "aside: no dice are given; add the dice set aside, or the dice rolled."
+    if dice.all_rolled and len(set(dice.all_aside)) == FACES:
+        yield "roll: all six faces are set aside, so the turn is over."
+    if dice.all_rolled and rolled != white - aside:
+        left = f"{white - aside} are left to roll ({white} minus {aside} set aside)"
+        yield f"roll: {rolled} white dice are given, but {left}."

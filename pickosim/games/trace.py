@@ -19,7 +19,7 @@ from pickosim.games.ask import bot_of, explanation
 from pickosim.games.batch import Batch
 from pickosim.games.match import Match, check_numbers
 from pickosim.games.positions import Positions
-from pickosim.rules import SPECIALISTS, WORM
+from pickosim.rules import SPECIALISTS, face_name
 from pickosim.solver.valuation import Valuation
 
 Event = dict[str, Any]
@@ -97,11 +97,6 @@ def traced_position(
     shown = {name: value for name, value in place.items() if name not in ("rules", "players")}
     events, mistake = _traced(match, place["game"], positions.table, why=why)
     return [events[0], {"event": "position", **shown}, *events[1:]], mistake
-
-
-def face_name(face: int) -> str:
-    """`"1"` to `"5"`, `"worm"`."""
-    return "worm" if face == WORM else str(face)
 
 
 def _trace(

@@ -1,4 +1,4 @@
-"""Odds as text: the answers of `pickosim.turn_odds.answer` as tables."""
+"""Odds as text: the answers of `pickosim.turn_odds` as tables."""
 
 from __future__ import annotations
 
@@ -6,19 +6,11 @@ from collections.abc import Iterator, Mapping
 
 from rich.text import Text
 
+from pickosim.amounts import ranges_text
 from pickosim.columns import percent
-from pickosim.games.trace import face_name
 from pickosim.reports.layout import BAD, GOOD, QUIET, Grid, grid
-from pickosim.turn_odds.question import (
-    Advice,
-    Answer,
-    Option,
-    Outlook,
-    Result,
-    Situation,
-    Totals,
-    ranges,
-)
+from pickosim.rules import face_name
+from pickosim.turn_odds import Advice, Answer, Option, Outlook, Result, Situation, Totals
 
 _EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
 
@@ -139,7 +131,7 @@ def _then(row: Option) -> str:
 
 
 def _situation_lines(situation: Situation, win_chances: bool) -> Iterator[Text]:
-    yield Text(f"rules {situation.rules.name}; grill {ranges(situation.grill)}", style=QUIET)
+    yield Text(f"rules {situation.rules}; grill {ranges_text(situation.grill)}", style=QUIET)
     rivals = ", ".join(str(tile or "none") for tile in situation.rivals)
     held = f"; you hold the {_words(situation.holds)}" if situation.holds else ""
     own = situation.own or "none"

@@ -50,7 +50,7 @@ ALWAYS = (
     "bots.heuristics",
     "learning.learned",
     "learning.weights",
-    "turn_odds.answer",
+    "turn_odds",
     "runs.orders",
 )
 """What every study depends on: which blocks are played and when to stop, what bots use, how workers play."""

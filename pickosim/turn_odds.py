@@ -1,41 +1,42 @@
-"""Odds: exact answers to questions about a single turn.
+"""Exact odds of a single turn: a question, and its answer.
 
 What is answered depends on what is given. For the dice alone: the best chance to reach each total. For
 a situation in a game: the chance and worth of every result of the turn. With dice already rolled: the
 value of each option. A bot (a `Valuation`) says what a result is worth, and the turn is played best
 for it.
 
-No rule of the game is implemented here: a situation is put onto a table of the engine, which knows what
-a total claims; `pickosim.solver.solve` and `pickosim.solver.law` do the rest.
+No rule of the game is implemented here: `pickosim.games.positions` puts a situation onto a table of the engine, which
+knows what a total claims; `pickosim.solver.solve` and `pickosim.solver.law` do the rest.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import Any, Literal, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple, get_args, get_type_hints
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from pickosim.amounts import ranges_text, split_list
 from pickosim.bots.loading import built_in_bots, load_bot
 from pickosim.bots.view import Turn
 from pickosim.engine.claim import fail_reason
 from pickosim.engine.dice import ALL_FACES, FACES, POINTS, WORM_BIT, rolls
-from pickosim.engine.kernels import kernel
-from pickosim.engine.rulebook import NOTHING, SEATS, WEASEL
-from pickosim.engine.table import Table, deal, first_fault
+from pickosim.engine.rulebook import WEASEL
+from pickosim.engine.table import Table
 from pickosim.engine.turn import CAN_POINTS, Hands, begin, take_golden_die
 from pickosim.errors import PickosimError
 from pickosim.games.ask import ask, ask_values
 from pickosim.games.batch import Batch
-from pickosim.games.match import Match, make_match
-from pickosim.games.trace import FAIL_REASONS, face_name
+from pickosim.games.match import Match
+from pickosim.games.positions import Dice, Positions, check_specialist, parse_tiles, read_tables
+from pickosim.games.trace import FAIL_REASONS
 from pickosim.rule_files import load_rules
-from pickosim.rules import SPECIALISTS, RuleSet, Specialist
+from pickosim.rules import MOST_PLAYERS, RuleSet, Specialist, face_name
 from pickosim.solver.graph import (
     WORTH,
     Graph,
@@ -43,35 +44,22 @@ from pickosim.solver.graph import (
     Problem,
     Rolled,
     Standing,
-    bust_of,
     graph,
     slots_after,
     slots_at,
 )
-from pickosim.solver.law import Situations, law, situations
+from pickosim.solver.law import expected, law
 from pickosim.solver.solve import TOLERANCE, Optimal, payoff_rows, solve
 from pickosim.solver.valuation import Valuation, Values, payoffs_of, problem_of
-from pickosim.turn_odds.question import (
-    Advice,
-    Answer,
-    Chance,
-    Dice,
-    Option,
-    Outlook,
-    Question,
-    Result,
-    Situation,
-    Totals,
-    read_dice,
-    read_dice_changer,
-    read_situation,
-)
 
 SEAT = 0
 """Seat of the player on turn; the rivals follow in order of play."""
 
 LOWEST_TOTAL = 15
 """Chances of totals are listed from this total on, or from the lowest tile if that is lower."""
+
+DICE_CHANGERS: tuple[Specialist, ...] = ("golden-die", "weasel", "canned-worm")
+"""Specialists that change which totals the dice can reach."""
 
 
 def odds(
@@ -114,67 +102,320 @@ def odds(
     `expected`. `aside` and `roll`: faces of white dice, e.g. `"worm,worm,4"` or a list. The golden die is
     `"+4"` in `aside`, and `golden` if it is in the roll; with `golden="unused"` it is not used this turn.
     """
-    question = Question(
-        load_rules(rules),
-        holds=holds,
-        grill=grill,
-        own=own,
-        rivals=rivals,
-        scores=scores,
-        on=on,
-        bot=bot,
-        aside=aside,
-        roll=roll,
-        golden=golden,
-        weasel_used=weasel_used,
-    )
-    return _frame(answer(question))
+    options = locals() | {"rules": load_rules(rules)}  # all parameters, by name
+    rows = answer(Question(**options)).rows
+    return pl.DataFrame(rows, schema=_schema(type(rows[0])), orient="row")
 
 
 def answer(question: Question) -> Answer:
     """Answer a question, or raise an error that says what is wrong with it."""
-    if not (question.has_situation or question.has_dice):
-        holds = read_dice_changer(question.holds)
-        return Totals(question.rules, holds, best_chances(question.rules, holds))
-    situation = read_situation(question)
-    match = _seated(question.bot or "expected", situation)
-    if not question.has_dice:
-        return _outlook(match, situation)
-    return _advice(match, situation, read_dice(question, situation))
+    if question.is_about_dice_alone:
+        _check_dice_changer(question.holds)
+        rows = best_chances(question.rules, question.holds)
+        return Totals(question.rules, question.holds, rows)
+    situation, table = _read(question)
+    match = _seated(question.bot or "expected", table)
+    (dice,) = table.dice
+    if dice is None:
+        return _outlook(match, situation, table)
+    return _advice(match, situation, table, dice)
 
 
-_SCHEMAS: dict[type[Answer], dict[str, Any]] = {
-    Totals: {"total": pl.Int64, "at_least": pl.Float64, "exactly": pl.Float64},
-    Outlook: {
-        "result": pl.String,
-        "tile": pl.Int64,
-        "rival": pl.Int64,
-        "reason": pl.String,
-        "chance": pl.Float64,
-        "worth": pl.Float64,
-    },
-    Advice: {
-        "option": pl.String,
-        "face": pl.String,
-        "dice": pl.Int64,
-        "total": pl.Int64,
-        "dice_left": pl.Int64,
-        "then": pl.String,
-        "tile": pl.Int64,
-        "value": pl.Float64,
-        "claim": pl.Float64,
-        "best": pl.Boolean,
-    },
-}
+# ---------------------------------------------------------------------------------- the question
 
 
-def _frame(answer: Answer) -> pl.DataFrame:
-    return pl.DataFrame(answer.rows, schema=_SCHEMAS[type(answer)], orient="row")
+@dataclass(frozen=True)
+class Question:
+    """What is asked, as plain values or as text of a command line; see `odds`."""
+
+    rules: RuleSet
+    holds: str | None = None
+    grill: str | Iterable[int] | None = None
+    own: int | None = None
+    rivals: str | Iterable[int | None] | None = None
+    scores: str | Iterable[int] | None = None
+    on: str | Mapping[str, int] | None = None
+    bot: str | Valuation | None = None
+    aside: str | Iterable[int | str] | None = None
+    roll: str | Iterable[int | str] | None = None
+    golden: int | str | None = None
+    weasel_used: bool = False
+
+    @property
+    def is_about_dice_alone(self) -> bool:
+        """Whether nothing is given of the table, the dice of the turn, or the bot."""
+        others = {**vars(self), "rules": None, "holds": None}
+        return not any(value is not None and value is not False for value in others.values())
 
 
-def _seated(bot: str | Valuation, situation: Situation) -> Match:
+@dataclass(frozen=True)
+class Situation:
+    """A table as the current player sees it; tiles and specialists not listed are out of the game."""
+
+    rules: str
+    grill: tuple[int, ...]
+    own: int | None
+    """The player's own top tile."""
+    rivals: tuple[int | None, ...]
+    """The rivals' top tiles, in order of play."""
+    holds: str | None
+    on: Mapping[str, int]
+    """The grill tiles on which specialists stand."""
+    scores: tuple[int, ...]
+    """Worms on each player's tiles; empty if they are not given."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The situation as plain values."""
+        return {name: value for name, value in asdict(self).items() if name != "scores" or value}
+
+
+def _read(question: Question) -> tuple[Situation, Positions]:
+    """The situation of a question, and its table, if the rules allow them."""
+    rules, holds, grill = question.rules, question.holds, question.grill
+    rivals, on = _parse_rivals(question.rivals), _parse_on(question)
+    tops = (question.own, *rivals)
+    fields = {
+        "rules": rules,
+        "tiles": [[] if top is None else [top] for top in tops],
+        "specialists": on if holds is None else on | {holds: {"seat": SEAT}},
+        **_dice_fields(question),
+    }
+    if grill is not None:
+        tiles = parse_tiles("grill", grill, rules) if isinstance(grill, str) else grill
+        # A tile on a stack is not on the grill, so that `21-36` can stand for "all others".
+        fields["grill"] = [tile for tile in tiles if tile not in tops]
+    names = {f"specialists.{name}": "on" for name in on} | {f"specialists.{holds}": "holds"}
+    names |= {"tiles.0": "own", "on tiles.0": "your own top tile"}
+    for rival in range(1, len(tops)):
+        names[f"tiles.{rival}"] = "rivals"
+        names[f"on tiles.{rival}"] = f"the top tile of rival {rival}"
+    table = read_tables([fields], names)
+    (shown,) = table.objects
+    scores = None if question.scores is None else _parse_scores(question.scores, len(tops))
+    if scores is not None:
+        below = _below(rules, tops, scores, shown["flipped"])
+        stacks = [[*tiles, *top] for tiles, top in zip(below, shown["tiles"], strict=True)]
+        table = read_tables([fields | {"tiles": stacks}])
+    seen = tuple(shown["grill"]), question.own, rivals, holds, on
+    return Situation(rules.name, *seen, scores=scores or ()), table
+
+
+def _dice_fields(question: Question) -> dict[str, Any]:
+    """The dice of the turn, as a description of a table has them."""
+    fields: dict[str, Any] = {}
+    for name, faces in (("aside", question.aside), ("roll", question.roll)):
+        if faces is not None:
+            fields[name] = split_list(faces)
+    if question.golden is not None:
+        fields["golden"] = question.golden
+    return fields | ({"weasel_used": True} if question.weasel_used else {})
+
+
+def _parse_rivals(rivals: str | Iterable[int | None] | None) -> tuple[int | None, ...]:
+    """The rivals' top tiles, None for a rival without tiles; by default one such rival."""
+    if isinstance(rivals, str):
+        parts = split_list(rivals)
+        if wrong := [part for part in parts if part != "-" and not part.isdecimal()]:
+            raise PickosimError(
+                f'rivals: "{wrong[0]}" is not a tile; write "-" for a rival without tiles.'
+            )
+        rivals = [None if part == "-" else int(part) for part in parts]
+    tops = (None,) if rivals is None else tuple(rivals)
+    if not 1 <= len(tops) < MOST_PLAYERS:
+        raise PickosimError(f"rivals: {len(tops)} are given; there can be 1 to {MOST_PLAYERS - 1}.")
+    return tops
+
+
+def _parse_on(question: Question) -> dict[str, int]:
+    """Specialists and the tiles on which they stand."""
+    on = question.on or {}
+    if isinstance(on, str):
+        parts = [part.partition("=") for part in split_list(on)]
+        pairs = [(name.strip(), tile.strip()) for name, _, tile in parts]
+        if wrong := [name for name, tile in pairs if not tile.isdecimal()]:
+            example = f"{wrong[0]}={min(question.rules.tiles)}"
+            raise PickosimError(f"on: {wrong[0]} needs a tile to stand on, e.g. {example}.")
+        places = [(name, int(tile)) for name, tile in pairs]
+    else:
+        places = list(on.items())
+    names = [*(name for name, _ in places), question.holds]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise PickosimError(f"on: {twice[0]} cannot be in two places at once.")
+    return dict(places)
+
+
+def _check_dice_changer(holds: str | None) -> None:
+    """Refuse a specialist that does not change the odds of the dice alone, whatever the rules."""
+    if holds is not None and holds not in DICE_CHANGERS:
+        check_specialist("holds", holds)
+        raise PickosimError(
+            f"holds: {holds} does not change the odds of a total; only {', '.join(DICE_CHANGERS)} do. "
+            "To see its effect on a turn, describe the table too: grill, own, rivals."
+        )
+
+
+def _parse_scores(scores: str | Iterable[int], players: int) -> tuple[int, ...]:
+    """Worms on the tiles of each player."""
+    listed = split_list(scores)
+    for score in listed:
+        if not score.isdecimal():
+            raise PickosimError(f'scores: "{score}" is not a number of worms; write e.g. 7,4.')
+    if len(listed) != players:
+        raise PickosimError(
+            f"scores: {len(listed)} are given for {players} players; write yours first, then the rivals'."
+        )
+    return tuple(map(int, listed))
+
+
+def _below(
+    rules: RuleSet, tops: Sequence[int | None], scores: Sequence[int], free: Sequence[int]
+) -> list[list[int]]:
+    """Tiles below the tops that make up the players' scores, of those that are free."""
+    lacking, worms = [], rules.tiles
+    for number, (score, top) in enumerate(zip(scores, tops, strict=True)):
+        if top is None and score:
+            whose = f"rival {number}" if number else "you"
+            raise PickosimError(f"scores: {whose} cannot have {score} worms without a top tile.")
+        lacking.append(score - (0 if top is None else worms[top]))
+        if lacking[-1] < 0:
+            raise PickosimError(
+                f"scores: the top tile {top} alone has {score - lacking[-1]} worms, more than {score}."
+            )
+    # The tiles with most worms first: what is left is then easier to make up.
+    by_worms = sorted(free, key=lambda tile: (-worms[tile], -tile))
+    owners = _owners(tuple(worms[tile] for tile in by_worms), tuple(lacking))
+    if owners is None:
+        raise PickosimError(
+            "scores: no tiles make them up; those neither on the grill nor on top of a stack are "
+            f"{ranges_text(free) or 'none'}. Name the grill if not all others are on it."
+        )
+    owned = sorted(zip(by_worms, owners, strict=True))
+    return [[tile for tile, owner in owned if owner == player] for player in range(len(tops))]
+
+
+@lru_cache(maxsize=1 << 16)
+def _owners(worms: tuple[int, ...], lacking: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Owners of tiles by their worms, so that each player gets the worms it lacks; -1 is nobody; None: impossible."""
+    if not any(lacking):
+        return (-1,) * len(worms)
+    for player in (*range(len(lacking)), -1) if worms else ():
+        if player < 0 or lacking[player] >= worms[0]:
+            left = [lack - worms[0] * (k == player) for k, lack in enumerate(lacking)]
+            others = _owners(worms[1:], tuple(left))
+            if others is not None:
+                return (player, *others)
+    return None
+
+
+# ------------------------------------------------------------------------------------- the answer
+
+
+class Chance(NamedTuple):
+    """The best chances to stop at a total with a worm, if only that total counts."""
+
+    total: int
+    at_least: float
+    exactly: float
+
+
+class Result(NamedTuple):
+    """A possible result of a turn."""
+
+    result: Literal["take", "steal", "fail", "bratworm"]
+    tile: int | None
+    rival: int | None
+    reason: str | None
+    chance: float
+    worth: float
+
+
+class Option(NamedTuple):
+    """Something the player can do now, and what it leads to."""
+
+    option: Literal["set-aside", "stop", "roll-on", "roll-again", "fail"]
+    face: str | None
+    dice: int | None
+    total: int
+    dice_left: int
+    then: Literal["stop", "roll-on"] | None
+    tile: int | None
+    value: float
+    claim: float
+    best: bool
+
+
+@dataclass(frozen=True)
+class Totals:
+    """The totals that the dice can reach."""
+
+    rules: RuleSet
+    holds: str | None
+    rows: list[Chance]
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """One object per total."""
+        return [row._asdict() for row in self.rows]
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """The possible results of a turn with the best play."""
+
+    situation: Situation
+    bot: str
+    golden_die: bool | None
+    """Whether the golden die is used; None without one."""
+    value: float
+    rows: list[Result]
+    win_chances: bool = False
+    """Whether values are chances to win."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The situation, the value of the turn, and one object per result."""
+        return {
+            **self.situation.as_json(),
+            "bot": self.bot,
+            "golden_die": self.golden_die,
+            "value": self.value,
+            "results": [row._asdict() for row in self.rows],
+        }
+
+
+@dataclass(frozen=True)
+class Advice:
+    """The options that the dice leave."""
+
+    situation: Situation
+    bot: str
+    dice: Dice
+    value: float
+    rows: list[Option]
+    win_chances: bool = False
+    """Whether values are chances to win."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The situation, the value of the best option, and one object per option."""
+        return {
+            **self.situation.as_json(),
+            "bot": self.bot,
+            "value": self.value,
+            "options": [row._asdict() for row in self.rows],
+        }
+
+
+Answer = Totals | Outlook | Advice
+
+
+def _schema(row: type[NamedTuple]) -> dict[str, Any]:
+    """The types of a frame's columns, from the annotations of its rows."""
+    dtypes: dict[object, Any] = {int: pl.Int64, float: pl.Float64, bool: pl.Boolean}
+    hints = get_type_hints(row)
+    return {k: dtypes.get((*get_args(hint), hint)[0], pl.String) for k, hint in hints.items()}
+
+
+def _seated(bot: str | Valuation, table: Positions) -> Match:
     """The bot in every seat; only the one at SEAT is ever on turn."""
-    match = make_match([bot] * (1 + len(situation.rivals)), situation.rules)
+    match = table.match([bot] * len(table.players[0]))
     if not isinstance(match.strategies[SEAT], Valuation):
         able = [name for name in built_in_bots() if isinstance(load_bot(name), Valuation)]
         raise PickosimError(
@@ -193,7 +434,7 @@ def _in_win_chances(match: Match) -> bool:
 # ------------------------------------------------------------------------------- the dice alone
 
 
-def best_chances(rules: RuleSet, holds: Specialist | None = None) -> list[Chance]:
+def best_chances(rules: RuleSet, holds: str | None = None) -> list[Chance]:
     """The best chances of all totals; the golden die is used for totals where that is better."""
     can = CAN_POINTS if holds == "canned-worm" else 0
     problems = [problem_of(rules, golden=False, weasel=holds == "weasel")]
@@ -234,33 +475,11 @@ class _Position(NamedTuple):
         return Turn(rules, books, self.table, self.hands, SEAT, rows, question, {})
 
 
-def _position(match: Match, situation: Situation) -> _Position:
-    """Put a situation onto a table, and the white dice into the player's hand."""
-    batch, row = Batch(match, 0, 1), np.zeros(1, np.int32)
-    deal(batch.books, batch.table, row, 0, 0, 1, np.uint64(match.seed))
-    game, number = batch.table[0], {int(tile): k for k, tile in enumerate(batch.values)}
-    tops = [situation.own, *situation.rivals]
-    game["grill"] = sum(1 << number[tile] for tile in situation.grill)
-    gone = set(number).difference(situation.grill, tops)
-    gone -= {tile for tiles in situation.below for tile in tiles}
-    game["flipped"] = sum(1 << number[tile] for tile in gone)
-    for player, top in enumerate(tops):
-        if top is not None:
-            stack = [*(situation.below[player] if situation.below else ()), top]
-            for below, tile in pairwise(stack):
-                game["under"][number[tile]] = number[below]
-            game["top"][player] = number[top]
-            game["tiles"][player] = len(stack)
-            game["worms"][player] = sum(match.rules.tiles[tile] for tile in stack)
-    game["holds"] = NOTHING
-    game["place"] = NOTHING
-    for specialist, tile in situation.on.items():
-        game["place"][SPECIALISTS.index(specialist)] = number[tile]
-    if situation.holds is not None:
-        held = SPECIALISTS.index(situation.holds)
-        game["holds"][SEAT], game["place"][held] = held, SEATS + SEAT
-    assert first_fault(batch.books, batch.table, row) < 0, situation
-    begin(batch.books, batch.table, batch.hands, SEAT, row, batch.asked)
+def _position(match: Match, table: Positions) -> _Position:
+    """The table before the first roll, with the white dice in the player's hand."""
+    batch = Batch(match, 0, 1)
+    batch.table[:] = table.table
+    begin(batch.books, batch.table, batch.hands, SEAT, np.zeros(1, np.int32), batch.asked)
     return _Position(match, batch.table, batch.hands)
 
 
@@ -339,9 +558,9 @@ def _solve(position: _Position) -> _Play:
 # ------------------------------------------------------------------------- the results of a turn
 
 
-def _outlook(match: Match, situation: Situation) -> Outlook:
+def _outlook(match: Match, situation: Situation, table: Positions) -> Outlook:
     """The chance and worth of every result."""
-    position, golden = _position(match, situation), None
+    position, golden = _position(match, table), None
     if situation.holds == "golden-die":
         golden = bool(ask(match, position.turn("use_golden_die"), "use_golden_die")[0])
     play = _solve(_with_golden_die(position) if golden else position)
@@ -387,9 +606,9 @@ def _results(play: _Play) -> list[Result]:
 # ------------------------------------------------------------------------ the options with dice
 
 
-def _advice(match: Match, situation: Situation, dice: Dice) -> Advice:
+def _advice(match: Match, situation: Situation, table: Positions, dice: Dice) -> Advice:
     """The value of every option, with results valued as before the first roll."""
-    position = _position(match, situation)
+    position = _position(match, table)
     play = _solve(_with_golden_die(position) if dice.golden else position)
     now, claim = _with_dice(play.position, dice), _claim_chances(play)
     options = (
@@ -497,47 +716,4 @@ def _other_option(
 
 def _claim_chances(play: _Play) -> NDArray[np.float64]:
     """(S,): the chance that the turn ends in a claim, by slot of a solution."""
-    at, stop, face = situations(play.problem), [], []
-    for weasel in range(len(play.graph.base)):
-        standing = at.standing._replace(weasel=np.full_like(at.standing.weasel, weasel))
-        rolled = at.rolled._replace(weasel=np.full_like(at.rolled.weasel, weasel))
-        stop.append(play.best.stop(standing))
-        face.append(play.best.face(rolled))
-    reroll = play.best.reroll(rolled)
-    claimed = (play.ends.outcome >= 0).astype(np.float64)
-    return _expected(play.graph, at, np.stack(stop), np.stack(face), reroll, claimed)
-
-
-@kernel
-def _expected(
-    graph: Graph,
-    at: Situations,
-    stop: NDArray[np.bool_],
-    face: NDArray[np.uint8],
-    reroll: NDArray[np.bool_],
-    ends: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """(S,): the expected value of `ends` (C,), by column of a pay-off, from each slot on.
-
-    `stop` (L, N), `face` (L, X) and `reroll` (X,) are the decisions in every situation.
-    """
-    roll_on, there = np.zeros(graph.slots), np.zeros(graph.slots)
-    roll_on[: len(ends)] = ends
-    there[: len(ends)] = ends
-    for i in range(stop.shape[1] - 1, -1, -1):
-        for weasel in range(len(stop)):
-            stopped, slot = slots_at(graph, at.standing, i, weasel)
-            _, again = slots_at(graph, at.standing, i, 0)
-            for k in range(at.first[i], at.first[i + 1]):
-                if weasel and reroll[k] and (at.new[k] or graph.rescue):
-                    roll_on[slot] += at.chance[k] * roll_on[again]
-                elif at.new[k]:
-                    chosen = np.int64(face[weasel, k])
-                    _, after = slots_after(graph, at.rolled, k, weasel, chosen)
-                    roll_on[slot] += at.chance[k] * there[after]
-                else:
-                    roll_on[slot] += (
-                        at.chance[k] * ends[bust_of(graph, np.int64(at.rolled.earned[k]))]
-                    )
-            there[slot] = ends[stopped] if stop[weasel, i] else roll_on[slot]
-    return roll_on
+    return expected(play.problem, play.best, (play.ends.outcome >= 0).astype(np.float64))

@@ -1,1 +1,0 @@
-"""Exact odds of a single turn: `question` (what is asked), `answer`."""
