@@ -293,7 +293,9 @@ def _pickups(pickups: pl.DataFrame, groups: pl.DataFrame) -> Iterator[Figure]:
         "Ordinary games, branched whenever a player gains the specialist: played on as they are, and without it, "
         "with the same dice. The difference in that player's win share, with 95 % intervals, is what the pick-up "
         "causes. A full dot is beyond chance (p < 0.05, corrected for the number of comparisons). The verdict "
-        "compares each specialist with the mean of all.",
+        "compares each specialist with the mean of all. The table also says what players who hold the specialist at the "
+        "end win above an even share. This is an association, not what the specialist is worth: players who are winning "
+        "anyway get more of them.",
         pickups,
         frame,
         lambda: charts.pickups(pickups),
