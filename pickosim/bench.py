@@ -31,10 +31,9 @@ from pickosim.runs.workers import Workers
 from pickosim.solver.graph import Problem, graph
 from pickosim.solver.solve import solve
 from pickosim.solver.valuation import cache_statistics, clear_caches
-from pickosim.studies.arms import Chunk
+from pickosim.studies.arms import ArmsJob, Chunk
 from pickosim.studies.schedule import lane
-from pickosim.studies.tournament import Tournament, plan
-from pickosim.studies.tournament_options import TournamentOptions
+from pickosim.studies.tournament import Tournament
 from pickosim.studies.warm import warm_up
 
 REPEATS = 3
@@ -142,7 +141,7 @@ def _tournament_rows(seconds: float) -> list[Row]:
     pairs = comb(len(SIMPLE), 2)
     every = _games_for(lambda games: play_games(match, 0, games), LONGER * seconds, BATCH, BATCH)
     each = every // pairs
-    study = plan(TournamentOptions(SIMPLE, games=max(each, 2000), workers=cores))
+    study = Tournament(SIMPLE, games=max(each, 2000), workers=cores).checked()
     games = sum(task.games for task in study.stage(0, []))
     rows = []
     for workers in sorted({1, cores}):
@@ -211,6 +210,7 @@ def _order(study: Tournament, task: Chunk) -> Order:
 def _play_bare(study: Tournament) -> None:
     """The games of a tournament and nothing else."""
     for chunk in study.stage(0, []):
+        assert isinstance(chunk.job, ArmsJob)
         for arm in chunk.job.arms:
             play_games(
                 arm.match(study.seed), lane(chunk.lane) + chunk.blocks.start, len(chunk.blocks)

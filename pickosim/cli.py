@@ -14,7 +14,7 @@ from pickosim import __version__
 
 # Each of these adds its commands to the app.
 from pickosim.commands import bots, games, rules, runs, studies  # noqa: F401
-from pickosim.commands.parameters import GIVEN, HELP_NAMES, Json, app, examples
+from pickosim.commands.parameters import GIVEN, Json, app, examples, with_plain_types
 from pickosim.errors import PickosimError
 from pickosim.terminal import compiling, keep_for_results, note, show, silence
 
@@ -62,14 +62,12 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def whole_command() -> Any:
-    """The command with all that are part of it; its help names values by what they are, not by Python's types."""
-    studies.add_study_commands()
+    """The command with all that are part of it."""
+    # Commands that play come first in the help.
+    app.registered_commands.sort(key=lambda command: command.cls is not studies.LaterCommand)
     whole = typer.main.get_command(app)
     for command in _with_parts(whole):
-        helps = command.get_help_option(typer.Context(command, **HELP_NAMES))
-        for parameter in [*command.params, helps]:
-            shown = None if parameter.param_type_name == "argument" else parameter.metavar
-            parameter.display_type_rich = lambda ctx, shown=shown: shown
+        with_plain_types(command)
     return whole
 
 
@@ -86,11 +84,12 @@ def _explained(error: Any) -> str:
     if option and hasattr(error, "possibilities"):
         from pickosim.errors import suggest
 
-        known = [flag for one in error.ctx.command.params for flag in one.opts] if error.ctx else []
-        said = f'There is no option "{option}"{suggest(option, known) or "."}'
+        parameters = error.ctx.command.params if error.ctx else []
+        known = [flag for parameter in parameters for flag in parameter.opts]
+        message = f'There is no option "{option}"{suggest(option, known) or "."}'
     else:
-        said = error.format_message()
-    return f"{said}{'' if said.endswith(('.', '?')) else '.'} See `{where} --help`."
+        message = error.format_message()
+    return f"{message}{'' if message.endswith(('.', '?')) else '.'} See `{where} --help`."
 
 
 @app.callback(invoke_without_command=True)

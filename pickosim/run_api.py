@@ -20,11 +20,11 @@ from pickosim.runs.results import Results
 from pickosim.runs.run import resume as resume_run
 from pickosim.runs.run import resume_in_python
 from pickosim.studies.kinds import study_kind
-from pickosim.studies.options import CORES, Bots, RunOptions, make_options
+from pickosim.studies.options import CORES, BotList, RunOptions, make_options
 from pickosim.studies.schedule import matchup_lanes, rotations
 from pickosim.studies.stored import check_finished, load_results, planned_study
-from pickosim.studies.study import bot_list, crew_of, play_study, study_of
-from pickosim.studies.tournament import Tournament, extended
+from pickosim.studies.study import bot_list, play_study, study_of, workers_for
+from pickosim.studies.tournament import Tournament
 
 MOST_LISTED = 3
 """Damaged files that are named."""
@@ -46,21 +46,18 @@ def resume(
     instances: they are in no file to be loaded from.
     """
     as_specs(bots)
-    with shown_progress(progress) as told:
-        return _resume(
-            Path(folder),
-            make_options(
-                RunOptions,
-                workers=workers,
-                backend=backend,
-                scheduler=scheduler,
-                answer_seconds=answer_seconds,
-            ),
-            told,
-        )
+    how = make_options(
+        RunOptions,
+        workers=workers,
+        backend=backend,
+        scheduler=scheduler,
+        answer_seconds=answer_seconds,
+    )
+    with shown_progress(progress) as shown:
+        return _resume(Path(folder), how, shown)
 
 
-def _resume(folder: Path, options: RunOptions, progress: Progress) -> Results:
+def _resume(folder: Path, how: RunOptions, progress: Progress) -> Results:
     run_folder = RunFolder(folder)
     with run_folder.reopen() as manifest:
         if run_folder.was_restored:
@@ -72,7 +69,7 @@ def _resume(folder: Path, options: RunOptions, progress: Progress) -> Results:
                 return load_results(folder)
             progress.say(f"Damaged or missing files are made again: {_listed(damaged)}.")
         study = _study_in(folder, manifest, "resume")
-        results = resume_run(study, run_folder, manifest, crew_of(options, study), progress)
+        results = resume_run(study, run_folder, manifest, workers_for(study, how), progress)
         study.deliver(results)
         return results
 
@@ -103,9 +100,6 @@ def _listed(files: Sequence[str]) -> str:
 
 def game_of_run(folder: str | Path, game: int, rotation: int = 0) -> Match:
     """The match that a tournament's folder has under that game number, in that rotation of the seats."""
-    from pickosim.runs.folder import RunFolder
-    from pickosim.studies.tournament import Tournament
-
     manifest = RunFolder(Path(folder)).manifest()
     if manifest["kind"] != Tournament.kind:
         raise PickosimError(f"{folder} is not a tournament; its games cannot be watched.")
@@ -118,22 +112,22 @@ def game_of_run(folder: str | Path, game: int, rotation: int = 0) -> Match:
             f"The run {folder} has no game {game}. Its matchup m (e.g. {lanes[0]}) has the games "
             f"m × {LANE:,} to m × {LANE:,} + {most - 1:,}, see matchups.parquet."
         )
-    if not 0 <= rotation < study.players:
+    if not 0 <= rotation < study.seats:
         raise PickosimError(
-            f"Rotations go from 0 to {study.players - 1} with {study.players} players, not {rotation}."
+            f"Rotations go from 0 to {study.seats - 1} with {study.seats} players, not {rotation}."
         )
     by_name = {entrant.name: entrant for entrant in study.entrants}
     matchup = study.matchups[lanes.index(number)]
     entrants = [by_name[bot] for bot in matchup]
     check_bot_sources(entrants)
     specs = [entrant.spec for entrant in entrants]
-    match = make_match(specs, study.rules, study.seed, rotations(matchup))
+    match = make_match(specs, study.rule_set, study.seed, rotations(matchup))
     return match.seated_for(game, rotation)
 
 
 def extend(
     run: str | Path | Results,
-    bots: Bots = (),
+    bots: BotList = (),
     games: int | str | None = None,
     *,
     workers: int = CORES,
@@ -154,36 +148,31 @@ def extend(
     folder = run.folder if isinstance(run, Results) else Path(run)
     if folder is None:
         raise PickosimError("A tournament is extended from its run folder: play it with out=….")
-    options = make_options(
-        RunOptions,
-        workers=workers,
-        backend=backend,
-        scheduler=scheduler,
-        answer_seconds=answer_seconds,
-        out=out,
-        export=export,
-        chunk=chunk,
-    )
+    how = {
+        "workers": workers,
+        "backend": backend,
+        "scheduler": scheduler,
+        "answer_seconds": answer_seconds,
+        "out": out,
+        "export": export,
+        "chunk": chunk,
+    }
+    make_options(RunOptions, **how)
     manifest = RunFolder(folder).manifest()
     if manifest["kind"] != Tournament.kind:
         raise PickosimError(f"{folder} is a {manifest['kind']}; only a tournament can be extended.")
     check_finished(folder, manifest)
     set_answer_seconds(answer_seconds)
     began = _study_in(folder, manifest, "extend")
-    study = extended(
-        began,
-        bot_list(bots),
-        None if games is None else parse_count(games),
-        workers=workers,
-        chunk=chunk,
-    )
-    with shown_progress(progress) as told:
-        told.say(_about_reuse(folder, began, study))
+    more_games = None if games is None else parse_count(games)
+    study = began.extended(bot_list(bots), more_games, **how).checked()
+    with shown_progress(progress) as shown:
+        shown.say(_about_reuse(folder, began, study))
         return play_study(
             study,
-            options,
+            study,
             folder=None if out is not None else new_folder(study.kind, folder.parent),
-            progress=told,
+            progress=shown,
             command=command,
             notes={"extends": {"folder": str(folder.resolve()), "run": manifest["run"]}},
         )
@@ -192,8 +181,8 @@ def extend(
 def _about_reuse(folder: Path, began: Tournament, study: Tournament) -> str:
     """How much of an extended run is there already."""
     again = len(set(began.matchups) & set(study.matchups))
-    games = again * began.looks[-1] * study.players
-    left = len(study.matchups) * study.looks[-1] * study.players - games
+    games = again * began.looks[-1] * study.seats
+    left = len(study.matchups) * study.looks[-1] * study.seats - games
     return f"{games:,} games of {again:,} matchups are taken over from {folder}; {left:,} are left to play."
 
 

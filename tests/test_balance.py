@@ -305,7 +305,7 @@ def test_a_handicap_that_does_nothing_has_intervals_that_cover_nothing_95_percen
         "classic", ["tiles={21=1,22=1,23=1,24=2}", "specialists={weasel=22}", "turn_limit=60"]
     )
     repetitions, blocks = 200, 100
-    job = PickupJob(entrant(fickle), 2, rules, ("weasel",), "gone")
+    job = PickupJob((entrant(fickle),), 2, rules, ("weasel",), "gone")
     covered = {"gain": 0, "score_gain": 0}
     for number in range(repetitions):  # every repetition has dice of its own
         sums, _ = job.play(SEED, (repetitions + number) * blocks, blocks)

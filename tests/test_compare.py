@@ -41,9 +41,8 @@ from pickosim.stats.quantiles import (
     quantile_difference_interval,
     quantile_interval,
 )
-from pickosim.studies.compare import Compare, plan
+from pickosim.studies.compare import Compare
 from pickosim.studies.compare_findings import findings
-from pickosim.studies.compare_options import CompareOptions
 from pickosim.studies.compare_results import FRAMES
 from pickosim.studies.measures import MEASURES
 from pickosim.studies.options import make_options
@@ -65,7 +64,8 @@ def compare(*args, **options) -> Results:
 
 def plan_compare(*args, **kwargs) -> Compare:
     """The comparison that these options ask for, with the checks that Python and the command line make."""
-    return plan(make_options(CompareOptions, *args, **kwargs))
+    study: Compare = make_options(Compare, *args, **kwargs)
+    return study.checked()
 
 
 @pytest.fixture(scope="module")
@@ -493,9 +493,16 @@ def test_a_plan_survives_json(tmp_path):
     path = tmp_path / "nine.toml"
     path.write_text("dice = 9\n")
     study = plan_compare(
-        ["extrawurm", str(path)], ["eager", "random", "eager"], "2,4", 500, 3, sweep=["dice=7,8"]
+        ["extrawurm", path, load_rules("short")],
+        ["eager", "random", "eager"],
+        "2,4",
+        500,
+        3,
+        sweep=["dice=7,8"],
     )
-    assert Compare.from_plan(json.loads(json.dumps(study.plan))) == study
+    again = Compare.from_plan(json.loads(json.dumps(study.plan)))
+    assert again == study
+    assert (again.plan, again.variants) == (study.plan, study.variants)
     assert replace(study, seed=4).plan != study.plan
 
 

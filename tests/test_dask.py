@@ -23,7 +23,7 @@ from pickosim import PickosimError, cli
 from pickosim.bots.entrants import bot_parcels, make_entrants
 from pickosim.parcels import make_parcel, unpacked_at
 from pickosim.runs.progress import Progress
-from pickosim.studies.kinds import OPTIONS, study_kind
+from pickosim.studies.kinds import KINDS, study_kind
 
 dask = pytest.importorskip("dask", reason="the extra pickosim[dask] is not installed")
 distributed = pytest.importorskip("distributed", reason="the extra pickosim[dask] is not installed")
@@ -175,7 +175,7 @@ def test_a_worker_with_another_engine_is_refused_by_name(whole, patched, tmp_pat
     assert_same(results, whole)
 
 
-@pytest.mark.parametrize("kind", OPTIONS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_the_digest_covers_all_that_plays(kind):
     """Every module of the folders in which games are decided."""
     digests = study_kind(kind).all_sources().digests

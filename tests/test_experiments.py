@@ -175,7 +175,7 @@ def first_seat(results: pickosim.Results) -> None:
 
 
 def flipping(results: pickosim.Results) -> None:
-    (variant,) = set(results.variants["variant"]) - {results.manifest["plan"]["reference"]}
+    (variant,) = set(results.variants["variant"]) - {results.manifest["result"]["reference"]}
     for players in (2, 3, 4, 5):
         row = measured(results, "turns", variant, players)
         assert row["difference_high"] < 0

@@ -75,7 +75,9 @@ def test_bots_and_games_can_be_added_in_any_order(tmp_path, players, focus):
 def test_copies_that_fill_seats_are_those_of_one_big_run(tmp_path):
     options = {"players": 4, "rules": "extrawurm"}
     began = begin(tmp_path / "began", ["eager", "thief"], 40, **options)
-    assert began.manifest["plan"]["copies"] == ["eager#2", "thief#2"]
+    names = [entrant["name"] for entrant in began.manifest["plan"]["entrants"]]
+    assert names == ["eager", "eager#2", "thief", "thief#2"]
+    assert "copies take the remaining seats (`eager#2`, `thief#2`)" in began.remarks[0]
     found = pickosim.extend(began, ["cautious"], out=tmp_path / "found", workers=1)
     assert_same(found, begin(None, ["eager", "thief", "cautious"], 40, **options))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import pty
 import re
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 from pickosim import cli, completion
+from pickosim.studies.kinds import KINDS, options_of
 
 PROGRAM = Path(sys.executable).with_name("pickosim")
 
@@ -51,6 +53,30 @@ def test_the_other_ways_to_ask_for_help(names, capsys):
     told = capsys.readouterr().out
     assert cli.run([*names, "-h"]) == cli.run(["help", *names]) == 0
     assert capsys.readouterr().out == 2 * told
+
+
+def test_the_list_of_commands_says_of_a_study_what_its_class_says():
+    lines = {kind: inspect.getdoc(options_of(kind)).splitlines()[0] for kind in KINDS}
+    assert lines == KINDS
+
+
+@pytest.mark.parametrize(
+    ("words", "studies"),
+    [
+        (["--help"], set()),
+        (["watch", "eager", "random"], set()),
+        (["compare", "--help"], {"compare"}),
+        (["resume", "--help"], set()),
+    ],
+    ids=str,
+)
+def test_a_command_imports_no_study_but_its_own(words, studies):
+    script = "import sys; from pickosim import cli; cli.run(sys.argv[1:]); print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script, *words], capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stdout.splitlines()[-1].split())
+    assert {kind for kind in KINDS if f"pickosim.studies.{kind}" in loaded} == studies
 
 
 def part(names: tuple[str, ...]) -> Any:

@@ -45,8 +45,7 @@ from pickosim.rule_files import PRESETS, load_rules
 from pickosim.rules import SPECIALISTS, RuleSet
 from pickosim.runs.sums import add
 from pickosim.studies.calibrate import calibrate, clustered, position_sums
-from pickosim.studies.train import plan, tables_of
-from pickosim.studies.train_options import TrainOptions
+from pickosim.studies.train import Train, tables_of
 
 SHIPPED = sorted((Path(__file__).parents[1] / "strategies/weights").glob("*.npz"))
 
@@ -624,14 +623,14 @@ def test_a_training_is_resumed_only_with_the_weights_it_started_from(tiny, tmp_p
     path, _ = tiny
     start = tmp_path / "start.npz"
     start.write_bytes(path.read_bytes())
-    study = plan(TrainOptions(games=40, rounds=1, test_games=16, start=start))
-    assert study.start.weights().players == 2
+    study = Train(games=40, rounds=1, test_games=16, start=start).checked()
+    assert study.start_weights().players == 2
     start.write_bytes(as_bytes(Weights(random_net("classic", 2), load_rules("classic"), 2, {})))
     with pytest.raises(PickosimError, match="has changed since the run began"):
-        study.start.weights()
+        study.start_weights()
     start.unlink()
     with pytest.raises(PickosimError, match="which the training started from, is not in"):
-        study.start.weights()
+        study.start_weights()
 
 
 def test_one_bot_is_trained_against():

@@ -300,7 +300,7 @@ def test_an_interrupted_run_resumes_with_its_points(saved, tmp_path):
 
 def test_other_points_are_another_run(saved):
     other = tournament(BOTS, "french", 4, 400, seed=4, points="7,5,3")
-    assert other.manifest["plan"]["points"] == [7, 5, 3, 0]
+    assert other.manifest["plan"]["place_points"] == [7, 5, 3, 0]
     assert other.manifest["run"] != saved.manifest["run"]
 
 
@@ -403,7 +403,7 @@ def test_places_are_shown_where_more_than_two_play(saved):
 def test_a_run_without_places_is_shown_without_them(saved):
     """As an earlier pickosim left it."""
     frames = {name: frame for name, frame in saved.frames.items() if name != "places"}
-    plan = {name: value for name, value in saved.manifest["plan"].items() if name != "points"}
+    plan = {name: value for name, value in saved.manifest["plan"].items() if name != "place_points"}
     results = Results(frames, {**saved.manifest, "plan": plan}, Path())
     assert not any(title.startswith("Places") for title in shown_titles(results))
     assert [figure.name for figure in figures_of(results)][:2] == ["standings", "cross-table"]

@@ -332,16 +332,28 @@ def test_a_run_is_resumed_without_its_tables_and_with_other_workers(copied, whol
 # ------------------------------------------------------------------------------------ what changed
 
 
-def test_changed_rules_are_refused(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "play",
+    [
+        lambda: pickosim.tournament(["eager", "random"], "mine.toml", games=100, out="run"),
+        lambda: pickosim.compare(
+            [pickosim.load_rules("short"), "mine.toml"], ["eager"], games=100, out="run"
+        ),
+    ],
+    ids=["tournament", "compare"],
+)
+def test_changed_rules_are_refused(play, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mine.toml").write_text('extends = "classic"\ndice = 7\n', encoding="utf-8")
-    pickosim.tournament(["eager", "random"], "mine.toml", games=100, out="run")
+    play()
     manifest = RunFolder(Path("run")).manifest()
     RunFolder(Path("run")).write_manifest(manifest | {"status": "stopped"})
     pickosim.resume("run")
     RunFolder(Path("run")).write_manifest(manifest | {"status": "stopped"})
     Path("mine.toml").write_text('extends = "classic"\ndice = 6\n', encoding="utf-8")
-    with pytest.raises(PickosimError, match=r"mine\.toml have changed .*: dice was 7 and is 6\."):
+    with pytest.raises(
+        PickosimError, match=r"mine(\.toml)? have changed .*: dice was 7 and is 6\."
+    ):
         pickosim.resume("run")
 
 
@@ -505,7 +517,7 @@ def test_a_finished_run_is_shown_again(whole, capsys):
     wanted = {"bot", "games", "win_share", "win_share_low", "win_share_high", "mean_score"}
     assert wanted | {"mean_rank", "rating", "rating_error"} <= set(shown["standings"][0])
     assert {"matchups", "seats", "manifest"} <= set(shown)
-    assert shown["manifest"]["plan"]["rules"]["name"] == "extrawurm"
+    assert shown["manifest"]["plan"]["rule_set"]["name"] == "extrawurm"
 
 
 def test_saved_games_are_the_games(whole):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from dataclasses import MISSING, fields
 from functools import partial
 from itertools import permutations
 from math import inf, sqrt
@@ -28,8 +27,8 @@ from pickosim.runs import run as run_module
 from pickosim.runs.progress import Estimate
 from pickosim.runs.workers import Workers
 from pickosim.studies.arms import Chunk
-from pickosim.studies.kinds import OPTIONS
-from pickosim.studies.options import PYTHON_ONLY
+from pickosim.studies.kinds import options_of
+from pickosim.studies.options import PYTHON_ONLY, declared
 from pickosim.studies.schedule import FIRST_LOOK, LOOK_GROWTH, Matchup, round_robin
 from pickosim.studies.tournament_results import ALL_BOTS, FRAMES
 from pickosim.studies.tournament_sums import GROUPS, count_choices
@@ -107,12 +106,9 @@ def test_python_and_the_command_line_have_the_same_options(kind, positional, cap
     named = {_flag(name) for name in signature.parameters if name not in PYTHON_ONLY}
     assert named - {_flag(positional or "")} == flags - printing
     assert set(PYTHON_ONLY) == {"progress", "chunk"} <= set(signature.parameters)
-    declared = {field.name: field.default for field in fields(OPTIONS[kind])}
-    defaults = {
-        name: MISSING if parameter.default is inspect.Parameter.empty else parameter.default
-        for name, parameter in signature.parameters.items()
-    }
-    assert defaults == declared
+    by_name = {option.name: option.default for option in declared(options_of(kind))}
+    defaults = {name: parameter.default for name, parameter in signature.parameters.items()}
+    assert defaults == by_name
 
 
 def test_the_first_options_of_a_tournament_need_no_names():

@@ -34,13 +34,13 @@ from pickosim.studies.schedule import (
     rotations,
     round_robin,
 )
-from pickosim.studies.tournament import Tournament, plan
-from pickosim.studies.tournament_options import TournamentOptions
+from pickosim.studies.tournament import Tournament
 
 
 def planned(*args, **options) -> Tournament:
     """A tournament as it would be played."""
-    return plan(make_options(TournamentOptions, *args, **options))
+    study: Tournament = make_options(Tournament, *args, **options)
+    return study.checked()
 
 
 def test_every_choice_of_bots_meets_once():
@@ -251,7 +251,7 @@ def test_ranges_enter_bots_and_copies_are_numbered():
 
 def test_a_game_larger_than_the_field_is_filled_with_copies():
     study = planned(["eager", "random", "thief"], "extrawurm", 4, 8)
-    assert study.bots == ["eager", "eager#2", "random", "thief"]
+    assert study.names == ["eager", "eager#2", "random", "thief"]
     assert study.matchups == (("eager", "eager#2", "random", "thief"),)
     played = pickosim.tournament(["eager", "random"], players=5, games=10, workers=1)
     assert played.remarks[0] == (

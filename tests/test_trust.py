@@ -288,7 +288,7 @@ def test_every_field_is_escaped_on_the_page(folder):
         manifest.update(dict.fromkeys(texts, evil), workers=evil)
         manifest["plan"]["source"] = manifest["versions"]["numba"] = evil
         manifest["versions"][evil] = evil
-        manifest["plan"]["rules"]["title"] = evil
+        manifest["plan"]["rule_set"]["title"] = evil
         manifest["plan"]["entrants"][0]["source"] = evil
         manifest["result"].update(headline=evil, sentences=[evil], remarks=[evil])
 

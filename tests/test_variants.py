@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
-from pydantic import TypeAdapter
 
 from pickosim.errors import PickosimError
 from pickosim.rule_files import load_rules
 from pickosim.studies.variants import (
     MOST_VARIANTS,
-    Variant,
     make_variants,
     named_variant,
     sweep_texts,
@@ -37,7 +33,6 @@ def test_sweeps_make_all_combinations_on_each_variant():
         rules, dice, claim = variant.name.split()
         sets = [dice, claim]
         assert variant.rules == load_rules(rules, sets)
-        assert variant.given_rules == {"rules": rules, "set": sets}
 
 
 def test_what_is_set_applies_to_all_and_what_is_swept_comes_after_it():
@@ -89,13 +84,7 @@ def test_a_file_and_a_rule_set_are_variants_too(tmp_path):
     given = load_rules("short", ["dice=7"])
     file, own = make_variants([path, given], sets=["steal=must"])
     assert (file.name, file.rules.dice, file.rules.steal) == ("nine", 9, "must")
-    assert file.given_rules == {"rules": str(path), "set": ["steal=must"]}
-    assert (own.name, own.rules.dice, own.rules.steal, own.given_rules) == (
-        "short",
-        7,
-        "must",
-        None,
-    )
+    assert (own.name, own.rules.dice, own.rules.steal) == ("short", 7, "must")
 
 
 @pytest.mark.parametrize(
@@ -169,13 +158,6 @@ def test_what_differs():
         "tiebreak: highest-tile -> shared"
     )
     assert what_differs(classic, load_rules("classic", ["name=other", "title=another"])) == ""
-
-
-def test_a_variant_survives_json():
-    adapter = TypeAdapter(Variant)
-    for variant in make_variants(["classic", load_rules("extrawurm")], sweeps=["dice=7,8"]):
-        stored = json.loads(json.dumps(adapter.dump_python(variant, mode="json")))
-        assert adapter.validate_python(stored) == variant
 
 
 def test_rules_may_be_followed_by_options():

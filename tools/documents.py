@@ -15,7 +15,7 @@ from pickosim.games.frames import PLAY_FRAMES, SAVED_GAMES
 from pickosim.games.positions import POSITIONS
 from pickosim.rule_files import rules_schema
 from pickosim.studies.experiments import experiment_schema
-from pickosim.studies.kinds import OPTIONS, study_kind
+from pickosim.studies.kinds import KINDS, options_of, study_kind
 from pickosim.studies.measures import MEASURES
 from pickosim.studies.options import declared
 
@@ -75,7 +75,7 @@ def _json(content: object) -> str:
 
 def _tables_page() -> Iterator[str]:
     yield INTRODUCTION
-    for kind in OPTIONS:
+    for kind in KINDS:
         yield f"## pickosim {kind}\n"
         for frame in study_kind(kind).frame_types.values():
             yield from _table(frame)
@@ -111,13 +111,13 @@ def _options_page() -> Iterator[str]:
         "(`max_matchups=`) and experiment files (`max_matchups =`). Options below the line say how a study is "
         "run; they never change its results and are not part of experiment files.\n"
     )
-    for kind, options in OPTIONS.items():
+    for kind in KINDS:
         yield f"## pickosim {kind}\n"
         yield "| option | default | what it does | example |\n|---|---|---|---|"
-        for option in declared(options):
-            example = json.dumps(option.option.example, ensure_ascii=False)
+        for option in declared(options_of(kind)):
+            example = json.dumps(option.example, ensure_ascii=False)
             yield (
-                f"| `{option.name}` | {option.default_text or '-'} | {option.option.help} | `{example}` |"
+                f"| `{option.name}` | {option.default_text or '-'} | {option.help} | `{example}` |"
             )
         yield ""
 

@@ -44,22 +44,29 @@ def make_entrants(bots: Sequence[BotLike]) -> list[Entrant]:
     """
     if isinstance(bots, str):
         raise PickosimError(f'Pass the bots as a list, e.g. ["{bots}", "random"].')
-    expanded = [one for spec in as_specs(bots) for one in expand(spec)]
+    expanded = [spec for bot in as_specs(bots) for spec in expand(bot)]
     if len(expanded) > MAX_ENTRANTS:
         raise PickosimError(
             f"{len(expanded):,} bots are too many; at most {MAX_ENTRANTS:,} can enter."
         )
-    copies: Counter[str] = Counter()
     entrants = []
-    for spec in expanded:
-        copies[spec] += 1
-        name = spec if copies[spec] == 1 else f"{spec}#{copies[spec]}"
+    for spec, name in zip(expanded, numbered(expanded), strict=True):
         file = spec_digest(spec)
         bot = load_bot(spec)
         if given_class(class_in(spec)) is type(bot):
             give(bot, spec)  # "MyBot:target=25" of a class that was given
         entrants.append(Entrant(name, spec, bot_digest(spec, bot), file))
     return entrants
+
+
+def numbered(names: Iterable[str]) -> list[str]:
+    """Unique names: a second `eager` is `eager#2`."""
+    copies: Counter[str] = Counter()
+    unique = []
+    for name in names:
+        copies[name] += 1
+        unique.append(name if copies[name] == 1 else f"{name}#{copies[name]}")
+    return unique
 
 
 def split_bot_list(text: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -20,12 +21,16 @@ IS_PLAIN = sys.stdout is None or not sys.stdout.isatty()
 
 HELP_NAMES: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 
+_STYLE: dict[str, Any] = {
+    "context_settings": HELP_NAMES,
+    "pretty_exceptions_enable": False,
+    "rich_markup_mode": None if IS_PLAIN else "rich",
+}
+
 app = typer.Typer(
     name="pickosim",
     help="Monte Carlo tournaments of Pickomino (Heckmeck am Bratwurmeck) and Extrawurm.",
-    context_settings=HELP_NAMES,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None if IS_PLAIN else "rich",
+    **_STYLE,
 )
 rules_app = typer.Typer(help="List the rule sets, show one, compare two, or explain one.")
 app.add_typer(rules_app, name="rules")
@@ -93,6 +98,22 @@ GIVEN: list[str] = []
 def command_line() -> str:
     """The current command line, as it can be pasted."""
     return shlex.join(["pickosim", *GIVEN])
+
+
+def make_command(name: str, function: Callable[..., None], epilog: str) -> Any:
+    """A command that the app does not have yet."""
+    alone = typer.Typer(add_completion=False, **_STYLE)
+    alone.command(name, epilog=epilog)(function)
+    return with_plain_types(typer.main.get_command(alone))
+
+
+def with_plain_types(command: Any) -> Any:
+    """A command whose help names values by what they are, not by Python's types."""
+    helps = command.get_help_option(typer.Context(command, **HELP_NAMES))
+    for parameter in [*command.params, helps]:
+        shown = None if parameter.param_type_name == "argument" else parameter.metavar
+        parameter.display_type_rich = lambda ctx, shown=shown: shown
+    return command
 
 
 def examples(*lines: str) -> str:

@@ -1,181 +1,211 @@
 """Commands that play: one per kind of study, experiment files, resumed and extended runs.
 
-They are made from the options that are declared for each kind; see `pickosim.studies.options`.
+They are made from the options that are declared for each kind (see `pickosim.studies.options`), each when it is called:
+until then a command is only its name and what it does.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from pickosim import completion
-from pickosim.commands.parameters import Csv, Json, Run, app, command_line, examples, form_of
+from pickosim.commands.parameters import (
+    Csv,
+    Json,
+    Run,
+    app,
+    command_line,
+    examples,
+    form_of,
+    make_command,
+)
+from pickosim.studies.kinds import KINDS
 from pickosim.terminal import compiling, progress_bar, show_results
 
 if TYPE_CHECKING:
-    from pickosim.studies.options import Declared, StudyOptions
+    from pickosim.studies.options import Option
 
 RESUMED = ("workers", "backend", "scheduler", "answer_seconds")
 """Options that a resumed run takes anew."""
 
 
-def add_study_commands() -> None:
-    """Add a command per kind of study, and `run`, each with the options that are declared for it."""
-    from pickosim.studies.kinds import OPTIONS
-    from pickosim.studies.options import RunOptions, declared
+class LaterCommand(TyperCommand):
+    """A command that is built when it is called: that takes long, as it imports its study."""
 
-    known = {command.name for command in app.registered_commands}
-    for kind, options in OPTIONS.items():
-        if kind not in known:
-            text = inspect.cleandoc(options.__doc__ or "")
-            _add_command(
-                kind, text, declared(options), _study_command(options), examples(*options.examples)
-            )
-    if "run" not in known:
-        every = declared(RunOptions)
-        others: list[tuple[str, Callable[..., None], Sequence[Declared], tuple[str, ...]]] = [
-            (
-                "run",
-                run_experiment,
-                [option for option in every if option.name != "export"],
-                ("pickosim run experiments/flipping.toml --games 10k",),
-            ),
-            (
-                "extend",
-                extend,
-                every,
-                ("pickosim extend runs/mine my_bot.py", "pickosim extend runs/mine --games 100k"),
-            ),
-            (
-                "resume",
-                resume,
-                [option for option in every if option.name in RESUMED],
-                ("pickosim resume runs/mine", "pickosim resume runs/mine --workers 1"),
-            ),
-        ]
-        for name, call, how, lines in others:
-            _add_command(name, inspect.cleandoc(call.__doc__ or ""), how, call, examples(*lines))
-        # Studies come first in the help.
-        app.registered_commands.sort(key=lambda command: command.name in known)
+    @cached_property
+    def built(self) -> Any:
+        """The command with its options."""
+        assert self.callback is not None
+        return self.callback()
+
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        """The context of the command with its options."""
+        return self.built.make_context(*args, **kwargs)
 
 
-def _add_command(
-    name: str, text: str, options: Sequence[Declared], call: Callable[..., None], epilog: str
-) -> None:
-    """Add a command whose parameters are those of `call`, and declared options in place of its `given`."""
+def _add_later(name: str, text: str, build: Callable[[], Any]) -> None:
+    """Add a command that is built later; the first sentence of the text is for the list of commands."""
+
+    def command() -> Any:
+        return build()
+
+    app.command(name, cls=LaterCommand, help=text)(command)
+
+
+def _takes_options(
+    *wanted: str, name: str, lines: Sequence[str]
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Make a function a command that also takes options that say how a study is run."""
+
+    def add(call: Callable[..., None]) -> Callable[..., None]:
+        text = inspect.cleandoc(call.__doc__ or "")
+
+        def build() -> Any:
+            from pickosim.studies.options import RunOptions, declared
+
+            options = [option for option in declared(RunOptions) if option.name in wanted]
+            return _command(name, text, options, call, examples(*lines))
+
+        _add_later(name, text, build)
+        return call
+
+    return add
+
+
+def _command(
+    name: str, text: str, options: Sequence[Option], call: Callable[..., None], epilog: str
+) -> Any:
+    """A command whose parameters are those of `call`, and declared options in place of its `options`."""
     from pickosim.studies.options import PYTHON_ONLY
 
     own = [
         parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
         for parameter in inspect.signature(call, eval_str=True).parameters.values()
-        if parameter.name != "given"
+        if parameter.name != "options"
     ]
-    taken = {parameter.name for parameter in own}
+    names = {parameter.name for parameter in own}
     derived = [
         _parameter(option)
         for option in options
-        if option.name not in PYTHON_ONLY and option.name not in taken
+        if option.name not in PYTHON_ONLY and option.name not in names
     ]
     before = [parameter for parameter in own if parameter.default is inspect.Parameter.empty]
-    parameters = [*before, *derived, *(one for one in own if one not in before)]
+    after = [parameter for parameter in own if parameter not in before]
+    parameters = [*before, *derived, *after]
 
     def command(**values: Any) -> None:
-        mine = {key: value for key, value in values.items() if key in taken}
-        # An option that was not given is left to its default, which is declared elsewhere.
-        given = {
+        # An option that was not named is left to its default, which is declared elsewhere.
+        named = {
             key: value
             for key, value in values.items()
-            if key not in taken and value is not None and value is not False and value != []
+            if key not in names and value is not None and value is not False and value != []
         }
-        call(**mine, given=given)
+        call(**{key: values[key] for key in names}, options=named)
 
     signature = inspect.Signature(parameters)
     command.__signature__ = signature  # type: ignore[attr-defined]
-    command.__annotations__ = {one.name: one.annotation for one in parameters}
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     command.__doc__ = text
-    app.command(name, epilog=epilog)(command)
+    return make_command(name, command, epilog)
 
 
-def _parameter(option: Declared) -> inspect.Parameter:
+def _parameter(option: Option) -> inspect.Parameter:
     """A declared option as a parameter that Typer understands; None or nothing if it is not given."""
-    about = option.option
-    metavar = about.metavar or None
-    completed = completion.BY_METAVAR.get(about.metavar)
-    shown: str | bool = True if isinstance(option.default, int | str) else option.default_text
-    if about.default:
-        shown = about.default
+    metavar = option.metavar or None
+    completed = completion.BY_METAVAR.get(option.metavar)
+    text = option.default_text
+    shown = True if text == str(option.default) else text or False  # a text is put in parentheses
     kind: Any
     if option.is_flag:
-        kind = Annotated[bool, typer.Option(option.flag, help=about.help)]
-    elif about.positional:
+        kind = Annotated[bool, typer.Option(option.flag, help=option.help)]
+    elif option.positional:
         words: Any = list[str] if option.is_list else str
         kind = Annotated[
             words if option.is_required else words | None,
             typer.Argument(
-                metavar=metavar, help=about.help, show_default=False, autocompletion=completed
+                metavar=metavar, help=option.help, show_default=False, autocompletion=completed
             ),
         ]
     else:
-        of: Any = str
-        if about.repeat:
-            of = list[str]
+        value: Any = str
+        if option.repeat:
+            value = list[str]
         elif option.type in (int, int | None):
-            of = int
+            value = int
         elif option.type is float:
-            of = float
+            value = float
         kind = Annotated[
-            of | None,
+            value | None,
             typer.Option(
                 option.flag,
                 metavar=metavar,
-                help=about.help,
-                show_default=shown or False,
+                help=option.help,
+                show_default=shown,
                 autocompletion=completed,
             ),
         ]
     default: Any = option.default if isinstance(option.default, int | str) else None
-    if about.positional and option.is_required:
+    if option.positional and option.is_required:
         default = inspect.Parameter.empty
     return inspect.Parameter(
         option.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind
     )
 
 
-def _study_command(options: type[StudyOptions]) -> Callable[..., None]:
-    def command(*, given: dict[str, Any], as_json: Json = False, as_csv: Csv = False) -> None:
-        from pickosim.runs.folder import new_folder
-        from pickosim.studies.kinds import plan
-        from pickosim.studies.options import make_options
+def _study_command(kind: str) -> Any:
+    """The command of a kind of study."""
+    from pickosim.studies.kinds import options_of
+    from pickosim.studies.options import declared
 
-        form = form_of(as_json, as_csv)
-        made = make_options(options, **given)
-        with compiling():
-            from pickosim.studies.study import play_study
-
-            study = plan(made)
-            with progress_bar() as progress:
-                results = play_study(
-                    study,
-                    made,
-                    folder=None if made.out else new_folder(made.kind),
-                    progress=progress,
-                    command=command_line(),
-                )
-        show_results(results, form)
-
-    return command
+    cls = options_of(kind)
+    text, play = inspect.cleandoc(cls.__doc__), partial(_play, kind)
+    return _command(kind, text, declared(cls), play, examples(*cls.examples))
 
 
+def _play(
+    kind: str, *, options: dict[str, Any], as_json: Json = False, as_csv: Csv = False
+) -> None:
+    """Play a study, and print its results."""
+    from pickosim.runs.folder import new_folder
+    from pickosim.studies.kinds import options_of, planned
+    from pickosim.studies.options import make_options
+    from pickosim.studies.study import play_study
+
+    form = form_of(as_json, as_csv)
+    made = make_options(options_of(kind), **options)
+    with compiling():
+        study = planned(made)
+        with progress_bar() as progress:
+            results = play_study(
+                study,
+                made,
+                folder=None if made.out else new_folder(kind),
+                progress=progress,
+                command=command_line(),
+            )
+    show_results(results, form)
+
+
+for _kind, _text in KINDS.items():
+    _add_later(_kind, _text, partial(_study_command, _kind))
+
+
+@_takes_options(
+    *RESUMED, "out", name="run", lines=["pickosim run experiments/flipping.toml --games 10k"]
+)
 def run_experiment(
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="An experiment, e.g. experiments/ladder.toml.")
     ],
     *,
-    given: dict[str, Any],
+    options: dict[str, Any],
     games: Annotated[
         str | None,
         typer.Option(
@@ -196,7 +226,7 @@ def run_experiment(
         from pickosim.runs.folder import new_folder
         from pickosim.studies.experiments import load_experiment, play_experiment
 
-        experiment = load_experiment(file, games=games, **given)
+        experiment = load_experiment(file, games=games, **options)
         with progress_bar() as progress:
             results = play_experiment(
                 experiment,
@@ -207,10 +237,16 @@ def run_experiment(
     show_results(results, form)
 
 
+@_takes_options(
+    *RESUMED,
+    "export",
+    name="extend",
+    lines=["pickosim extend runs/mine my_bot.py", "pickosim extend runs/mine --games 100k"],
+)
 def extend(
     folder: Run,
     *,
-    given: dict[str, Any],
+    options: dict[str, Any],
     bots: Annotated[
         list[str] | None,
         typer.Argument(metavar="BOT", help="Bots to add, e.g. my_bot.py.", show_default=False),
@@ -249,13 +285,18 @@ def extend(
                 out=out,
                 progress=progress,
                 command=command_line(),
-                **given,
+                **options,
             )
     show_results(results, form)
 
 
+@_takes_options(
+    *RESUMED,
+    name="resume",
+    lines=["pickosim resume runs/mine", "pickosim resume runs/mine --workers 1"],
+)
 def resume(
-    folder: Run, *, given: dict[str, Any], as_json: Json = False, as_csv: Csv = False
+    folder: Run, *, options: dict[str, Any], as_json: Json = False, as_csv: Csv = False
 ) -> None:
     """Resume an interrupted run; the results are identical.
 
@@ -266,5 +307,5 @@ def resume(
         from pickosim import run_api
 
         with progress_bar() as progress:
-            results = run_api.resume(folder, **given, progress=progress)
+            results = run_api.resume(folder, **options, progress=progress)
     show_results(results, form)

@@ -38,7 +38,7 @@ Line = tuple[str, list[Measure]]
 def compare_text(results: Results) -> Iterator[RenderableType]:
     """The answer, the tables of a comparison, the main differences as drawings, and sentences."""
     result, measures = results.manifest["result"], results.measures
-    reference = results.manifest["plan"]["reference"]
+    reference = results.manifest["result"]["reference"]
     yield Text(result["headline"], style="bold")
     yield Text()
     yield Text(results.manifest["title"])

@@ -63,7 +63,7 @@ def title_of(results: Results) -> str:
     if manifest["kind"] == "compare":
         return f"Rules compared: {_named(variant['name'] for variant in plan['variants'])}"
     if manifest["kind"] == "balance":
-        return f"Balance of the specialists, rules {plan['rules']['name']}"
+        return f"Balance of the specialists, rules {plan.get('rule_set', plan['rules'])['name']}"
     return str(manifest["title"])
 
 
@@ -85,7 +85,7 @@ def table(results: Results, name: str) -> pl.DataFrame:
 def _tournament(results: Results) -> Iterator[Figure]:
     standings, pairs = results.standings, results.pairs
     players = len(results.manifest["plan"]["matchups"][0])
-    points = results.manifest["plan"].get("points")
+    points = results.manifest["plan"].get("place_points")
     yield Figure(
         "standings",
         "Standings",
@@ -248,7 +248,7 @@ def _compare(results: Results) -> Iterator[Figure]:
 
 def _variants(results: Results) -> pl.DataFrame:
     """The variants, with the arguments that give their rules."""
-    reference = results.manifest["plan"]["reference"]
+    reference = results.manifest["result"]["reference"]
     rows = [
         {
             "variant": row["variant"],

@@ -18,6 +18,7 @@ from pickosim.files import write_whole
 from pickosim.reports.cells import Cells, shown_columns
 from pickosim.reports.layout import breakable
 from pickosim.rule_files import as_arguments, complete_rules, option_texts
+from pickosim.rules import RuleSet
 from pickosim.runs.folder import written
 from pickosim.runs.results import Results
 from pickosim.studies.compare_findings import by_variant
@@ -95,7 +96,7 @@ def report_page(results: Results) -> str:
         },
     }
     plan = results.manifest["plan"]
-    rules = complete_rules(plan.get("rules") or _reference(plan)["rules"])
+    rules = _rules(results.manifest)
     page: str = _template().render(
         version=__version__,
         title=title_of(results),
@@ -123,15 +124,17 @@ def _findings(results: Results) -> list[tuple[str, list[str]]]:
     plan = results.manifest["plan"]
     if "variants" not in plan:
         return [("", sentences)] if sentences else []
-    return by_variant(sentences, [one["name"] for one in plan["variants"]], plan["reference"])
+    names = [variant["name"] for variant in plan["variants"]]
+    return by_variant(sentences, names, results.manifest["result"]["reference"])
 
 
-def _reference(plan: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The variant that others are compared with."""
-    found: Mapping[str, Any] = next(
-        variant for variant in plan["variants"] if variant["name"] == plan["reference"]
-    )
-    return found
+def _rules(manifest: Mapping[str, Any]) -> RuleSet:
+    """The rules that were played; of several variants, the one that others are compared with."""
+    plan = manifest["plan"]
+    if "variants" not in plan:
+        return complete_rules(plan.get("rule_set") or plan["rules"])
+    rules = {variant["name"]: variant["rules"] for variant in plan["variants"]}
+    return complete_rules(rules[manifest["result"]["reference"]])
 
 
 def _shown(figure: Figure, is_drawn: bool) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from pickosim.errors import PickosimError
 from pickosim.files import digest
 
-FORMAT = 3
+FORMAT = 4
 """Version of the layout of run folders: a folder of another version is refused."""
 
 EXPORTS = ("csv", "json", "md")
@@ -45,6 +45,8 @@ class _Result(BaseModel):
     headline: str
     sentences: list[str]
     remarks: list[str]
+    reference: str = ""
+    """Of a comparison: the variant that others are compared with."""
     stronger: dict[str, str] = {}
     """Of a comparison: the stronger bot, by number of players."""
 

@@ -1,7 +1,7 @@
 """Studies: tournaments, comparisons of rules, balance of specialists; from options to games to sums to results.
 
 In reading order. What can be asked: `schedule`, `seating` (who sat where), `measures`, `variants` (of rules), `options`,
-`tournament_options`, `rank_options`, `compare_options`, `balance_options`, `train_options`, `calibrate_options`, `kinds`, `study`. What is played: `arms` (the
+`balance_options`, `kinds`, `study`. What is played: `arms` (the
 same dice played in several ways), `holders` (of specialists), `sentences`. The studies, each as sums, results and the
 study itself: `tournament_sums`, `tournament_results`, `tournament`; `ladder` (fixed ratings), `rank`; `compare_sums`,
 `compare_results`, `compare_findings`, `compare`; `pickup_worths`, `balance_findings`,

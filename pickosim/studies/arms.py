@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from math import ceil
 from pathlib import Path
 from time import process_time
-from typing import Protocol
 
 import polars as pl
 
+from pickosim.amounts import LANE
 from pickosim.bots.entrants import Entrant, bot_parcels, check_bot_sources
 from pickosim.bots.loading import files_at
 from pickosim.engine.rulebook import rulebook
@@ -58,31 +58,64 @@ def play_arm(arm: Arm, seed: int, first: int, blocks: int, *, follow_lead: bool 
 # --------------------------------------------------------------------------------------------- jobs and chunks
 
 
-class Job(Protocol):
-    """What is played per block, and what it adds up to."""
+@dataclass(frozen=True)
+class Job:
+    """What is played per block, and what it adds up to; a block is one game, unless a job says otherwise."""
+
+    entrants: tuple[Entrant, ...]
+    """The bots that play, with the digests of their sources."""
 
     @property
-    def entrants(self) -> tuple[Entrant, ...]:
-        """The bots that play, with the digests of their sources."""
+    def games(self) -> int:
+        """Games per block."""
+        return 1
+
+    @property
+    def most_blocks(self) -> int:
+        """Blocks to play at once at most, so that their results fit into memory; by default all of a chunk."""
+        return LANE
+
+    def play(self, seed: int, first: int, blocks: int) -> tuple[Sums, Sequence[Tally]]:
+        """Play some blocks: their sums, and the results of the games for jobs whose games can be saved."""
+        raise NotImplementedError
+
+    def saved(self, tallies: Sequence[Tally], lane: int, seed: int, first: int) -> pl.DataFrame:
+        """The games as rows to keep."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class ArmsJob(Job):
+    """A job whose blocks are played once per arm."""
 
     @property
     def arms(self) -> Sequence[Arm]:
         """All arms of a block."""
+        raise NotImplementedError
 
     @property
     def in_hand(self) -> int:
         """Games per block whose results are in memory at the same time."""
+        raise NotImplementedError
 
-    def play(self, seed: int, first: int, blocks: int) -> tuple[Sums, Sequence[Tally]]:
-        """Play some blocks: their sums, and the results of the games for jobs whose games can be saved."""
+    @property
+    def games(self) -> int:
+        """One per arm and rotation."""
+        return sum(arm.games for arm in self.arms)
 
-    def saved(self, tallies: Sequence[Tally], lane: int, seed: int, first: int) -> pl.DataFrame:
-        """The games as rows to keep."""
+    @property
+    def most_blocks(self) -> int:
+        """As many as have results that fit into PIECE_BYTES."""
+        result = max(
+            sum(column.nbytes for column in new_tally(rulebook(arm.rules, len(arm.bots)), 1))
+            for arm in self.arms
+        )
+        return max(BATCH, PIECE_BYTES // (result * self.in_hand))
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some blocks of one part of a study."""
+    """Some blocks of one part of a study: the one kind of task that workers play."""
 
     lane: int
     """The lane of its game numbers."""
@@ -99,7 +132,7 @@ class Chunk:
     @property
     def games(self) -> int:
         """All games of its blocks."""
-        return len(self.blocks) * sum(arm.games for arm in self.job.arms)
+        return len(self.blocks) * self.job.games
 
     def warm_up(self) -> None:
         """Play two blocks, for the kernels that they need."""
@@ -120,30 +153,21 @@ class Chunk:
         sums: Sums = {}
         frames: list[pl.DataFrame] = []
         with files_at(places):
-            for piece in self._pieces():
+            for piece in chunks(self.blocks.start, self.blocks.stop, self.job.most_blocks):
                 first = lane(self.lane) + piece.start
-                found, tallies = self.job.play(self.seed, first, len(piece))
-                sums = add(sums, found)
+                played, tallies = self.job.play(self.seed, first, len(piece))
+                sums = add(sums, played)
                 if save_games:
                     frames.append(self.job.saved(tallies, self.lane, self.seed, first))
         return sums, parquet(pl.concat(frames)) if save_games else b""
-
-    def _pieces(self) -> Iterator[range]:
-        """Its blocks in pieces whose results fit into PIECE_BYTES."""
-        result = max(
-            sum(column.nbytes for column in new_tally(rulebook(arm.rules, len(arm.bots)), 1))
-            for arm in self.job.arms
-        )
-        size = max(BATCH, PIECE_BYTES // (result * self.job.in_hand))
-        return chunks(self.blocks.start, self.blocks.stop, size)
 
 
 def chunks_of(
     part: int, job: Job, seed: int, blocks: range, size: int, lane: int | None = None
 ) -> Iterator[Chunk]:
     """The chunks of some blocks of a part, of at most that size; by default its lane has the same number."""
-    for some in chunks(blocks.start, blocks.stop, size):
-        yield Chunk(part if lane is None else lane, job, seed, some, part)
+    for piece in chunks(blocks.start, blocks.stop, size):
+        yield Chunk(part if lane is None else lane, job, seed, piece, part)
 
 
 # ---------------------------------------------------------------------------------------------- size of chunks
@@ -169,7 +193,7 @@ PILOT = (64, 512, 4096)
 PILOT_SECONDS = 0.3
 
 
-def chunk_size(
+def blocks_per_chunk(
     entrants: Sequence[Entrant], rules: RuleSet, players: int, blocks: int, workers: int, seed: int
 ) -> int:
     """Blocks per chunk: several for every worker, some seconds each, and not too many files.

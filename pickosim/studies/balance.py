@@ -99,7 +99,7 @@ def plan(options: BalanceOptions) -> Balance:
     """The balance that these options ask for; whatever cannot be played is refused."""
     given, rules = read_rules(options.rules, options.set)
     players = player_counts(options.players)
-    levels = options.bots
+    levels: Sequence[str] | None = options.bots
     if levels is None:
         levels = default_levels(rules, players, other_rules=options.sensitivity)
     entrants = tuple(make_entrants(bot_list(levels)))
@@ -277,8 +277,8 @@ class Balance(StudyBase):
             )
         ]
 
-    def _who(self, part: Part) -> tuple[Entrant, int]:
-        return self.entrants[part.level], part.players
+    def _who(self, part: Part) -> tuple[tuple[Entrant], int]:
+        return (self.entrants[part.level],), part.players
 
     def _chunks(self, part: int, job: Job, blocks: range) -> Iterator[Chunk]:
         size = self.chunk[self.layout[part].level]

@@ -12,16 +12,15 @@ from pickosim.amounts import parse_count, parse_share, split_list
 from pickosim.errors import PickosimError, suggest
 from pickosim.rules import SPECIALISTS
 from pickosim.studies.options import (
-    BOT_HINT,
     CHECKED,
-    Bots,
     OneRuleSet,
     Option,
+    OptionalBots,
     PlayerCounts,
     Seed,
     StudyOptions,
-    check_bots,
     check_share,
+    written,
 )
 
 DEFAULT_GAMES, DEFAULT_CAP = "10k", "1M"
@@ -70,19 +69,17 @@ class BalanceOptions(StudyOptions):
         "pickosim balance --specialists weasel,raven --precision 0.3%",
     )
 
-    rules: OneRuleSet = "extrawurm"
+    rules: OneRuleSet = written("extrawurm")
     bots: Annotated[
-        Bots | None,
+        OptionalBots,
         Option(
             "Levels of play: each of these bots takes all seats; `all` are the built-in ones.",
             ["eager", "cautious"],
             metavar="BOT,…",
-            default=f"{','.join(LEVELS)} and {STRONGEST[0]}; {STRONGEST[1]} where that cannot play",
-            check=check_bots,
-            hint=BOT_HINT,
+            default_text=f"{','.join(LEVELS)} and {STRONGEST[0]}; {STRONGEST[1]} where that cannot play",
         ),
-    ] = None
-    players: PlayerCounts = 4
+    ] = written(None)
+    players: PlayerCounts = written(4)
     games: Annotated[
         int | str | None,
         Option(
@@ -90,7 +87,7 @@ class BalanceOptions(StudyOptions):
             "with --precision, the cap.",
             "50k",
             metavar="NUMBER",
-            default=f"{DEFAULT_GAMES}; as a cap {DEFAULT_CAP}",
+            default_text=f"{DEFAULT_GAMES}; as a cap {DEFAULT_CAP}",
             check=parse_count,
         ),
     ] = None
@@ -102,7 +99,7 @@ class BalanceOptions(StudyOptions):
             "Those to weigh, e.g. raven,apple.",
             ["raven", "apple"],
             metavar="NAME,…",
-            default="all of the rules",
+            default_text="all of the rules",
             check=check_specialists,
         ),
     ] = None

@@ -7,20 +7,18 @@ not independent, so errors are computed over games.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass as plain_dataclass
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic.dataclasses import dataclass
 
-from pickosim.amounts import parse_count
-from pickosim.bots.entrants import Entrant, bot_parcels, check_bot_sources, make_entrants
-from pickosim.bots.loading import files_at, load_bot
+from pickosim.bots.entrants import Entrant, make_entrants
+from pickosim.bots.loading import load_bot
 from pickosim.columns import POINTS, Frame, Row, frames_by_name, percent
-from pickosim.engine.tally import PARTS
+from pickosim.engine.tally import PARTS, Tally
 from pickosim.errors import PickosimError
 from pickosim.games.match import make_match
 from pickosim.games.recording import Recording, record_games
@@ -28,7 +26,6 @@ from pickosim.learning.learned import Learned
 from pickosim.learning.net import win_chances
 from pickosim.learning.targets import errors_of
 from pickosim.learning.weights import Weights
-from pickosim.parcels import Parcel
 from pickosim.rules import MOST_TILES, RuleSet
 from pickosim.runs.sums import Sums
 from pickosim.stats.moments import (
@@ -40,12 +37,26 @@ from pickosim.stats.moments import (
     stratified_mean,
 )
 from pickosim.stats.multiple_testing import simultaneous
-from pickosim.studies.calibrate_options import CalibrateOptions
+from pickosim.studies.arms import Chunk, Job, chunks_of
 from pickosim.studies.measures import rate_columns
-from pickosim.studies.schedule import chunks
+from pickosim.studies.options import (
+    CHECKED,
+    Count,
+    OneBot,
+    OneRuleSet,
+    Option,
+    Players,
+    Seed,
+    written,
+)
 from pickosim.studies.sentences import half_width, plus_minus, quoted
-from pickosim.studies.study import Frames, StudyBase, about_unfinished, study_function
-from pickosim.studies.variants import GivenRules, StoredRules, read_rules
+from pickosim.studies.study import (
+    Frames,
+    OneRuleSetStudy,
+    about_unfinished,
+    stored,
+    study_function,
+)
 
 DECILES = 10
 
@@ -103,25 +114,6 @@ FRAMES = frames_by_name(
 )
 
 
-def plan(options: CalibrateOptions) -> Calibrate:
-    """The calibration that these options ask for; whatever cannot be played is refused."""
-    given, rules = read_rules(options.rules, options.set)
-    (entrant,) = make_entrants([options.bot])
-    make_match([entrant.spec] * options.players, rules, options.seed)
-    weights_of(entrant, rules, options.players)
-    return Calibrate(
-        rules=rules,
-        given_rules=given,
-        entrants=(entrant,),
-        players=options.players,
-        games=parse_count(options.games),
-        seed=options.seed,
-    )
-
-
-calibrate = study_function(CalibrateOptions, plan)
-
-
 def weights_of(entrant: Entrant, rules: RuleSet, players: int) -> Weights:
     """The weights that a champion plays with."""
     ask = getattr(load_bot(entrant.spec), "weights_for", None)
@@ -135,45 +127,17 @@ def weights_of(entrant: Entrant, rules: RuleSet, players: int) -> Weights:
 
 
 @plain_dataclass(frozen=True)
-class Recorded:
-    """Some games of the champion against itself."""
+class PositionsJob(Job):
+    """Games of the champion against itself, and the sums over their positions."""
 
-    entrant: Entrant
     rules: RuleSet
     players: int
-    seed: int
-    first: int
-    games: int
-    part: int = 0
 
-    @property
-    def name(self) -> str:
-        """Its games."""
-        return f"{self.first:012d}-{self.first + self.games:012d}"
-
-    @property
-    def parcels(self) -> dict[str, Parcel]:
-        """The files of its bot."""
-        return bot_parcels((self.entrant,))
-
-    def check(self, places: Mapping[str, Path]) -> None:
-        """Compare the bot: a worker may be on another machine, or have started before an edit."""
-        with files_at(places):
-            check_bot_sources([self.entrant])
-
-    def warm_up(self) -> None:
-        """Play a few games, for the kernels that they need."""
-        self._played(4)
-
-    def play(self, places: Mapping[str, Path], *, save_games: bool) -> tuple[Sums, bytes]:
-        """The sums over positions."""
-        with files_at(places):
-            return self._played(self.games), b""
-
-    def _played(self, games: int) -> Sums:
-        weights = weights_of(self.entrant, self.rules, self.players)
-        match = make_match([Learned(weights.net)] * self.players, self.rules, self.seed)
-        return position_sums(record_games(match, self.first, games), weights)
+    def play(self, seed: int, first: int, blocks: int) -> tuple[Sums, list[Tally]]:
+        """See `position_sums`."""
+        weights = weights_of(self.entrants[0], self.rules, self.players)
+        match = make_match([Learned(weights.net)] * self.players, self.rules, seed)
+        return position_sums(record_games(match, first, blocks), weights), []
 
 
 def position_sums(played: Recording, weights: Weights) -> Sums:
@@ -220,10 +184,10 @@ def clustered(
     number = np.bincount(which, minlength=len(keys)).astype(np.int64)
     total = np.zeros(len(keys), np.int64)
     np.add.at(total, which, values)
-    found = np.zeros((groups, 5), np.int64)
+    sums = np.zeros((groups, 5), np.int64)
     columns = (number, total, number * number, total * total, number * total)
-    np.add.at(found, keys % groups, np.column_stack(columns))
-    return found
+    np.add.at(sums, keys % groups, np.column_stack(columns))
+    return sums
 
 
 def _ratio(sums: Sums, name: str, group: int) -> RatioMoments:
@@ -237,22 +201,47 @@ def _mean(sums: Sums, name: str, group: int) -> float:
     return float(total / number / UNIT)
 
 
-@dataclass(frozen=True)
-class Calibrate(StudyBase):
-    """Whose chances are compared, in which games."""
+@dataclass(frozen=True, config=CHECKED)
+class Calibrate(OneRuleSetStudy):
+    """Compare the champion's win chances with its games.
+
+    It takes all seats. After every turn, the chance that it gives the player who has just moved is compared with how
+    often that player wins, and with what the solver expects of the next turn.
+    Tables: deciles, errors, by_lead.
+    """
 
     kind: ClassVar[str] = "calibrate"
     sources: ClassVar[tuple[str, ...]] = ("studies.calibrate",)
     frame_types: ClassVar = FRAMES
     main_frame: ClassVar[str] = "deciles"
+    examples: ClassVar[tuple[str, ...]] = (
+        "pickosim calibrate --players 2 --games 100k",
+        "pickosim calibrate champion:weights=my_champion.npz --rules my_rules.toml --players 3",
+    )
 
-    rules: StoredRules
-    given_rules: GivenRules
-    entrants: tuple[Entrant, ...]
-    """The champion alone."""
-    players: int
-    games: int
-    seed: int
+    bot: Annotated[
+        OneBot,
+        Option(
+            "The champion, with its weights if they are your own.",
+            "champion:weights=my_champion.npz",
+            metavar="BOT",
+            positional=True,
+        ),
+    ] = written("champion")
+    rules: OneRuleSet = written("classic")
+    players: Players = 2
+    games: Annotated[Count, Option("Games, e.g. 100k.", "100k", metavar="NUMBER")] = written("20k")
+    seed: Seed = 0
+
+    @stored
+    def entrants(self) -> tuple[Entrant, ...]:
+        """The champion alone."""
+        return tuple(make_entrants([self.bot]))
+
+    def check(self) -> None:
+        """Refuse what cannot be played."""
+        make_match([self.entrants[0].spec] * self.players, self.rule_set, self.seed)
+        weights_of(self.entrants[0], self.rule_set, self.players)
 
     @property
     def parts(self) -> int:
@@ -263,16 +252,14 @@ class Calibrate(StudyBase):
     def title(self) -> str:
         """What is played, in a line."""
         return (
-            f"Calibration of {self.entrants[0].name}, {self.players} players, rules {self.rules.name}, "
+            f"Calibration of {self.entrants[0].name}, {self.players} players, rules {self.rule_set.name}, "
             f"seed {self.seed}"
         )
 
-    def stage(self, number: int, sums: Sequence[Sums]) -> list[Recorded]:
+    def stage(self, number: int, sums: Sequence[Sums]) -> list[Chunk]:
         """All games at once."""
-        return [
-            Recorded(self.entrants[0], self.rules, self.players, self.seed, some.start, len(some))
-            for some in chunks(0, 0 if number else self.games, CHUNK)
-        ]
+        job = PositionsJob(self.entrants, self.rule_set, self.players)
+        return list(chunks_of(0, job, self.seed, range(0 if number else self.games), CHUNK))
 
     def frames(self, sums: Sequence[Sums]) -> Frames:
         """The tables."""
@@ -281,7 +268,7 @@ class Calibrate(StudyBase):
             "errors": _error_rows(sums[0]),
             "by_lead": _lead_rows(sums[0]),
         }
-        return {name: FRAMES[name].build(found) for name, found in rows.items()}
+        return {name: FRAMES[name].build(of_table) for name, of_table in rows.items()}
 
     def status(self, sums: Sequence[Sums]) -> str:
         """How far the chances are off, so far."""
@@ -315,7 +302,7 @@ def _headline(bot: str, sums: Sums, rows: Sequence[Row]) -> str:
         k: ratio_moments([_ratio(sums, "decile_off", k)])
         for k in np.flatnonzero(sums["decile_off"][:, 0]).tolist()
     }
-    known = [k for k, one in moments.items() if one.n >= FEW_GAMES]
+    known = [k for k, moment in moments.items() if moment.n >= FEW_GAMES]
     if not known:
         return f"There are too few games to tell how accurate the win chances of {quoted(bot)} are."
     level = simultaneous(CONFIDENCE, len(known))
@@ -378,4 +365,4 @@ def _lead_rows(sums: Sums) -> Iterator[Row]:
         }
 
 
-STUDY = Calibrate
+calibrate = study_function(Calibrate)

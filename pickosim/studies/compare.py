@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY
+from functools import cached_property
+from itertools import cycle, islice
+from typing import Annotated, Any, ClassVar
 
 import polars as pl
+from pydantic import AfterValidator
 from pydantic.dataclasses import dataclass
 
-from pickosim.amounts import parse_count
 from pickosim.bots.entrants import Entrant, make_entrants
 from pickosim.errors import PickosimError, RulesError
 from pickosim.games.match import make_match
+from pickosim.rules import RuleSet
 from pickosim.runs.sums import Sums
-from pickosim.studies.arms import Chunk, chunk_size, chunks_of
+from pickosim.studies.arms import Chunk, blocks_per_chunk, chunks_of
 from pickosim.studies.compare_findings import findings
-from pickosim.studies.compare_options import CompareOptions
 from pickosim.studies.compare_results import (
     FRAMES,
     MAIN_FRAME,
@@ -24,75 +27,173 @@ from pickosim.studies.compare_results import (
     setting_of,
 )
 from pickosim.studies.compare_sums import CompareJob
-from pickosim.studies.measures import MEASURES
-from pickosim.studies.schedule import Matchup, blocks_for, player_counts, rotations
+from pickosim.studies.measures import MEASURES, check_worded
+from pickosim.studies.options import (
+    CHECKED,
+    Bots,
+    Count,
+    Loads,
+    Option,
+    Parsed,
+    PlayerCounts,
+    RulesLike,
+    Seed,
+    Texts,
+    named_rules,
+    parsed_by,
+    written,
+)
+from pickosim.studies.schedule import Matchup, blocks_for, rotations
 from pickosim.studies.sentences import BEYOND_CHANCE, about_few_blocks, listed, quoted
-from pickosim.studies.study import Frames, StudyBase, bot_list, study_function
-from pickosim.studies.variants import Variant, make_variants, named_variant
+from pickosim.studies.study import Frames, Study, bot_list, stored, study_function
+from pickosim.studies.variants import (
+    FROM_PLAN,
+    Variant,
+    make_variants,
+    named_variant,
+    sweep_texts,
+)
 
 SMALLEST_CHUNK = 1 << 10
 """Blocks; with fewer, the fixed cost of a batch outweighs that of its games."""
 
 
-def plan(options: CompareOptions) -> Compare:
-    """The comparison that these options ask for; whatever cannot be played is refused."""
-    variants = make_variants(options.rules, options.set, options.sweep)
-    if len(variants) < 2:
-        raise PickosimError(
-            "A comparison needs two variants at least; name more rules, or sweep an option."
-        )
-    bots = tuple(bot_list(options.bots))
-    if not bots:
-        raise PickosimError("Name at least one bot to play.")
-    entrants = tuple(make_entrants(list(dict.fromkeys(bots))))
-    players, games = tuple(player_counts(options.players)), parse_count(options.games)
-    reference = named_variant(variants, options.reference)
-    matchups = tuple(tuple(bots[seat % len(bots)] for seat in range(size)) for size in players)
-    for matchup in matchups:
-        for variant in variants:
-            _check_seats(matchup, variant, options.seed)
-    blocks = sum(blocks_for(games, len(rotations(matchup))) for matchup in matchups)
-    size = chunk_size(
-        entrants, reference.rules, max(players), blocks, options.workers, options.seed
-    )
-    return Compare(
-        variants=tuple(variants),
-        reference=reference.name,
-        entrants=entrants,
-        bots=bots,
-        matchups=matchups,
-        games=games,
-        seed=options.seed,
-        about=options.about,
-        # As many games as a tournament's chunk has, now that a block has more.
-        chunk=options.chunk or max(SMALLEST_CHUNK, size // len(variants)),
-    )
+def _checked_sweeps(sweeps: tuple[str, ...]) -> tuple[str, ...]:
+    """Sweeps, if all can be read."""
+    for sweep in sweeps:
+        sweep_texts(sweep)
+    return sweeps
 
 
-compare = study_function(CompareOptions, plan)
+@dataclass(frozen=True, config=CHECKED)
+class Compare(Study):
+    """Compare variants of the rules.
 
-
-@dataclass(frozen=True)
-class Compare(StudyBase):
-    """Which variants, with how many players, how long, with which dice. A number of players is a part of the run."""
+    All are played with the same dice, and differences from the reference are paired by dice.
+    Tables: measures, seats, lengths, variants.
+    """
 
     kind: ClassVar[str] = "compare"
     sources: ClassVar[tuple[str, ...]] = ("studies.compare_sums",)
     frame_types: ClassVar = FRAMES
     main_frame: ClassVar[str] = MAIN_FRAME
+    examples: ClassVar[tuple[str, ...]] = (
+        "pickosim compare classic short french --players 2-5",
+        "pickosim compare classic --sweep dice=7,8,9 --bots expected,eager",
+    )
 
-    variants: tuple[Variant, ...]
-    reference: str
-    entrants: tuple[Entrant, ...]
-    bots: tuple[str, ...]
-    """The seats are filled with these, over and over; a bot may be named several times."""
-    matchups: tuple[Matchup, ...]
-    """The bots by seat, one matchup per number of players."""
-    games: int
-    seed: int
-    about: str | None
-    """The measure that is asked about: the headline says what it comes to."""
-    chunk: int
+    rules: Annotated[
+        Parsed[Sequence[RulesLike], tuple[str | RuleSet, ...]],
+        FROM_PLAN,
+        parsed_by(lambda rules: tuple(map(named_rules, rules))),
+        Loads(make_variants),
+        Option(
+            'Presets or TOML files, each followed by options of its own if any: "classic dice=7"; one is enough for a sweep.',
+            ["classic", "short"],
+            metavar="RULES",
+            positional=True,
+        ),
+    ]
+    bots: Annotated[
+        Bots,
+        AfterValidator(lambda bots: tuple(bot_list(bots))),
+        Option(
+            "The seats are filled with these, over and over; `all` are the built-in ones.",
+            ["expected", "eager"],
+            metavar="BOT,…",
+            default_text="expected,eager",
+        ),
+    ] = written(("expected", "eager"))
+    players: PlayerCounts = written(2)
+    games: Annotated[
+        Count,
+        Option(
+            "Games per variant and number of players, e.g. 250k or 1M, rounded up to whole blocks.",
+            "250k",
+            metavar="NUMBER",
+        ),
+    ] = written("20k")
+    seed: Seed = 0
+    _: KW_ONLY
+    sweep: Annotated[
+        Texts,
+        parsed_by(_checked_sweeps),
+        Option(
+            "Play every variant with each of these values, e.g. dice=7,8,9 or dice=7..9; repeat for all "
+            "combinations.",
+            ["dice=7,8,9"],
+            metavar="OPTION=VALUE,…",
+            repeat=True,
+        ),
+    ] = written(())
+    reference: Annotated[
+        str | None,
+        Option(
+            'The variant that all others are compared with, e.g. short or "classic dice=8".',
+            "short",
+            metavar="NAME",
+            default_text="the first",
+        ),
+    ] = None
+    about: Annotated[
+        str | None,
+        parsed_by(check_worded),
+        Option(
+            "The measure you ask about, e.g. first_seat, skill or margin: the headline says what it comes to.",
+            "first_seat",
+            metavar="MEASURE",
+            default_text="the first that differs, mostly the length of games",
+        ),
+    ] = None
+
+    @stored
+    def variants(self) -> tuple[Variant, ...]:
+        """The rules that are compared."""
+        return tuple(make_variants(self.rules, self.set, self.sweep))
+
+    @property
+    def all_rules(self) -> dict[str, RuleSet]:
+        """The rules of all variants."""
+        return {variant.name: variant.rules for variant in self.variants}
+
+    @cached_property
+    def base(self) -> Variant:
+        """The reference."""
+        return named_variant(self.variants, self.reference)
+
+    @stored
+    def entrants(self) -> tuple[Entrant, ...]:
+        """Each bot once."""
+        return tuple(make_entrants(list(dict.fromkeys(self.bots))))
+
+    @cached_property
+    def matchups(self) -> list[Matchup]:
+        """The bots by seat, one matchup per number of players, each a part of the run.
+
+        The seats are filled with the bots over and over; a bot may be named several times.
+        """
+        return [tuple(islice(cycle(self.bots), size)) for size in self.players]
+
+    @stored
+    def chunk_size(self) -> int:
+        """Blocks per chunk: as many games as a tournament's chunk has, now that a block has more."""
+        blocks = sum(self.blocks(part) for part in range(self.parts))
+        size = blocks_per_chunk(
+            self.entrants, self.base.rules, max(self.players), blocks, self.workers, self.seed
+        )
+        return self.chunk or max(SMALLEST_CHUNK, size // len(self.variants))
+
+    def check(self) -> None:
+        """Refuse what cannot be compared."""
+        if len(self.variants) < 2:
+            raise PickosimError(
+                "A comparison needs two variants at least; name more rules, or sweep an option."
+            )
+        if not self.bots:
+            raise PickosimError("Name at least one bot to play.")
+        for matchup in self.matchups:
+            for variant in self.variants:
+                _check_seats(matchup, variant, self.seed)
 
     @property
     def parts(self) -> int:
@@ -106,10 +207,6 @@ class Compare(StudyBase):
             f"Rules compared, the same dice for all, bots {', '.join(self.bots)}, seed {self.seed}"
         )
 
-    @property
-    def _base(self) -> Variant:
-        return named_variant(self.variants, self.reference)
-
     def blocks(self, part: int) -> int:
         """Blocks of a part: enough for the games asked for."""
         return blocks_for(self.games, len(rotations(self.matchups[part])))
@@ -119,22 +216,22 @@ class Compare(StudyBase):
         if number:
             return []
         rules = tuple(variant.rules for variant in self.variants)
-        reference = self.variants.index(self._base)
+        reference = self.variants.index(self.base)
         return [
             chunk
             for part, matchup in enumerate(self.matchups)
             for chunk in chunks_of(
                 part,
-                CompareJob(matchup, self.entrants, rules, reference),
+                CompareJob(self.entrants, matchup, rules, reference),
                 self.seed,
                 range(self.blocks(part)),
-                self.chunk,
+                self.chunk_size,
             )
         ]
 
     def settings(self, sums: Sequence[Sums]) -> list[Setting]:
         """All variants with each number of players that has been played."""
-        reference = self.variants.index(self._base)
+        reference = self.variants.index(self.base)
         return [
             setting_of(self.variants, reference, matchup, part)
             for matchup, part in zip(self.matchups, sums, strict=True)
@@ -156,16 +253,17 @@ class Compare(StudyBase):
         settings = self.settings(sums)
         stronger = {setting.base.sums.players: setting.stronger for setting in settings}
         sides = [side.sums for setting in settings for side in setting.sides]
-        headline, sentences = findings(frames["measures"], self.reference, stronger, self.about)
+        headline, sentences = findings(frames["measures"], self.base.name, stronger, self.about)
         return {
             "games": sum(side.games for side in sides),
             "unfinished": sum(side.total("unfinished") for side in sides),
+            "reference": self.base.name,
             "stronger": {str(players): bot for players, bot in stronger.items() if bot},
             "headline": headline,
             "sentences": sentences,
             "remarks": [
                 *self._about_games(),
-                *_about_skill(stronger, self.reference),
+                *_about_skill(stronger, self.base.name),
                 *_about_correction(frames["measures"]),
                 *_about_unfinished(settings),
             ],
@@ -226,14 +324,14 @@ def _about_correction(measures: pl.DataFrame) -> Iterator[str]:
 
 
 def _about_unfinished(settings: Sequence[Setting]) -> Iterator[str]:
-    found = [
+    ended = [
         f"{count:,} of {side.variant.name} with {side.sums.players} players"
         for setting in settings
         for side in setting.sides
         if (count := side.sums.total("unfinished"))
     ]
-    if found:
-        yield f"Ended by the turn limit, and counted as they stood: {listed(found)}."
+    if ended:
+        yield f"Ended by the turn limit, and counted as they stood: {listed(ended)}."
 
 
-STUDY = Compare
+compare = study_function(Compare)

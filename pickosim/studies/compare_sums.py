@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
 
-from pickosim.bots.entrants import Entrant
 from pickosim.engine.tally import Tally
 from pickosim.rules import RuleSet
 from pickosim.runs.sums import Sums
 from pickosim.stats.quantiles import grouped_counts
-from pickosim.studies.arms import Arm, play_arm
+from pickosim.studies.arms import Arm, ArmsJob, play_arm
 from pickosim.studies.measures import MEASURES, Ints, arms_summed, block_values
 from pickosim.studies.schedule import Matchup, rotations
 from pickosim.studies.seating import bots_by_seat
@@ -23,11 +21,10 @@ HISTOGRAMS = ("turns", "rolls")
 
 
 @dataclass(frozen=True)
-class CompareJob:
+class CompareJob(ArmsJob):
     """Games of one matchup under all variants; an arm per variant."""
 
     matchup: Matchup
-    entrants: tuple[Entrant, ...]
     variants: tuple[RuleSet, ...]
     reference: int
 
@@ -59,10 +56,6 @@ class CompareJob:
         for name, of_arms in zip(HISTOGRAMS, zip(*histograms, strict=True), strict=True):
             sums[name] = _stacked(of_arms)
         return sums, []
-
-    def saved(self, tallies: Sequence[Tally], part: int, seed: int, first: int) -> pl.DataFrame:
-        """Comparisons keep no games."""
-        raise NotImplementedError
 
     def _play(self, rules: RuleSet, seed: int, first: int, blocks: int) -> list[Tally]:
         """One tally per rotation."""

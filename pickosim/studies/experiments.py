@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ from pickosim.errors import PickosimError, suggest
 from pickosim.files import MOST_TEXT, read_regular
 from pickosim.runs.progress import Progress
 from pickosim.runs.results import Results
-from pickosim.studies.kinds import OPTIONS, plan, study_kind
+from pickosim.studies.kinds import KINDS, options_of, planned, study_kind
 from pickosim.studies.options import (
     CORES,
     OptionError,
@@ -31,7 +31,7 @@ _OWN_KEYS: dict[str, dict[str, Any]] = {
         "type": "string",
         "examples": ["Which bot is best?"],
     },
-    "study": {"description": "The kind of study that answers it.", "enum": list(OPTIONS)},
+    "study": {"description": "The kind of study that answers it.", "enum": list(KINDS)},
     "report": {
         "description": "Result tables to export as Markdown.",
         "type": "array",
@@ -68,10 +68,10 @@ def load_experiment(path: str | Path, **changes: Any) -> Experiment:
     try:
         keys = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        said = re.sub(r" \(at line (\d+), column \d+\)$", "", str(error))
+        message = re.sub(r" \(at line (\d+), column \d+\)$", "", str(error))
         line = re.search(r"at line (\d+)", str(error))
         number = line[1] if line else str(text.count("\n") + 1)
-        raise PickosimError(f"{path}, line {number}: not valid TOML: {said}.") from error
+        raise PickosimError(f"{path}, line {number}: not valid TOML: {message}.") from error
     try:
         return _read(path, keys, {k: v for k, v in changes.items() if v is not None})
     except OptionError as error:
@@ -79,13 +79,13 @@ def load_experiment(path: str | Path, **changes: Any) -> Experiment:
 
 
 def _read(path: Path, keys: Mapping[str, Any], changes: Mapping[str, Any]) -> Experiment:
-    given = dict(keys)
-    own = {key: given.pop(key) for key in _OWN_KEYS if key in given}
+    values = dict(keys)
+    own = {key: values.pop(key) for key in _OWN_KEYS if key in values}
     kind = own.get("study")
-    if not isinstance(kind, str) or kind not in OPTIONS:
-        raise OptionError("study", f"study is one of {', '.join(OPTIONS)}, not {kind!r}.")
-    playable = [option.name for option in declared(OPTIONS[kind]) if not option.is_run_option]
-    check_names(given, [*_OWN_KEYS, *playable])
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise OptionError("study", f"study is one of {', '.join(KINDS)}, not {kind!r}.")
+    playable = [option.name for option in declared(options_of(kind)) if not option.is_run_option]
+    check_names(values, [*_OWN_KEYS, *playable])
     if not isinstance(own.get("question"), str):
         raise OptionError(
             "question", 'The question is missing; e.g. question = "Which bot is best?".'
@@ -100,7 +100,9 @@ def _read(path: Path, keys: Mapping[str, Any], changes: Mapping[str, Any]) -> Ex
                 "report",
                 f'A {kind} has no table "{name}"{suggest(str(name), tables)} (it has {", ".join(tables)}).',
             )
-    options: StudyOptions = make_options(OPTIONS[kind], **{**given, **changes})
+    options: StudyOptions = make_options(
+        options_of(kind), **{**values, **changes, "export": ["md"]}
+    )
     return Experiment(path, own["question"], options, tuple(report))
 
 
@@ -127,13 +129,12 @@ def play_experiment(
     command: str = "",
 ) -> Results:
     """Play an experiment; its tables are exported as Markdown."""
-    options = replace(loaded.options, export=["md"])
     try:
-        study = plan(options)
+        study = planned(loaded.options)
     except PickosimError as error:
         raise PickosimError(f"{loaded.path}: {error}") from error
     return play_study(
-        study, options, folder=folder, progress=progress, command=command, notes=loaded.notes
+        study, loaded.options, folder=folder, progress=progress, command=command, notes=loaded.notes
     )
 
 
@@ -150,7 +151,7 @@ def experiment_schema() -> dict[str, Any]:
             "required": ["question", "study", *_required(options)],
             "additionalProperties": False,
         }
-        for kind, options in OPTIONS.items()
+        for kind, options in ((kind, options_of(kind)) for kind in KINDS)
     ]
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",

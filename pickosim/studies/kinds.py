@@ -1,7 +1,7 @@
-"""All kinds of studies: a new kind is one line here.
+"""All kinds of studies by name: a new kind is one line here.
 
-A kind has its options in a class, and its study in a module of that name with a function `plan` and a class `STUDY`.
-The options are light to import; the studies are imported when one is planned.
+A kind is a class in the module of that name, e.g. `Tournament` in `tournament`. Modules of studies take long to import,
+so each is imported when its study is asked for.
 """
 
 from __future__ import annotations
@@ -9,40 +9,40 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from pickosim.bots.guard import set_answer_seconds
 from pickosim.errors import PickosimError
-from pickosim.studies.balance_options import BalanceOptions
-from pickosim.studies.calibrate_options import CalibrateOptions
-from pickosim.studies.compare_options import CompareOptions
-from pickosim.studies.options import StudyOptions
-from pickosim.studies.rank_options import RankOptions
-from pickosim.studies.tournament_options import TournamentOptions
-from pickosim.studies.train_options import TrainOptions
 
-_KINDS: tuple[type[StudyOptions], ...] = (
-    TournamentOptions,
-    RankOptions,
-    CompareOptions,
-    BalanceOptions,
-    TrainOptions,
-    CalibrateOptions,
-)
-
-OPTIONS = {options.kind: options for options in _KINDS}
-
-
-def plan(options: StudyOptions) -> Any:
-    """The study that options ask for; whatever cannot be played is refused."""
-    set_answer_seconds(options.answer_seconds)  # bots may be timed for the plan
-    return _module(options.kind).plan(options)
+KINDS = {
+    "tournament": "Let bots fight.",
+    "rank": "Rank a bot among the built-in ones.",
+    "compare": "Compare variants of the rules.",
+    "balance": "Measure what each specialist is worth.",
+    "train": "Train a champion for a rule set and a number of players.",
+    "calibrate": "Compare the champion's win chances with its games.",
+}
+"""What each does, in a line: the first of its class, for the list of commands."""
 
 
 def study_kind(kind: str) -> Any:
     """The class of a kind of study, e.g. of a manifest's."""
-    if kind not in OPTIONS:
+    if kind not in KINDS:
         raise PickosimError(f'This version has no study of kind "{kind}".')
-    return _module(kind).STUDY
+    return getattr(import_module(f"pickosim.studies.{kind}"), kind.capitalize())
 
 
-def _module(kind: str) -> Any:
-    return import_module(f"pickosim.studies.{kind}")
+# The options of a balance are a class of their own as yet.
+
+
+def options_of(kind: str) -> Any:
+    """The class that declares the options of a kind of study."""
+    study_kind(kind)
+    if kind == "balance":
+        return import_module("pickosim.studies.balance_options").BalanceOptions
+    return study_kind(kind)
+
+
+def planned(options: Any) -> Any:
+    """The study that options ask for; whatever cannot be played is refused."""
+    if options.kind == "balance":
+        import_module("pickosim.bots.guard").set_answer_seconds(options.answer_seconds)
+        return import_module("pickosim.studies.balance").plan(options)
+    return options.checked()

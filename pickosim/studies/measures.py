@@ -370,14 +370,15 @@ def with_adjusted(rows: Sequence[Row]) -> list[Row]:
 # --------------------------------------------------------------------------------------------------- by name
 
 
-def check_worded(about: str) -> None:
-    """Refuse a measure that headlines cannot be about."""
+def check_worded(about: str) -> str:
+    """The name of a measure, if headlines can be about it."""
     known = [measure.name for measure in WORDED]
     if about not in known:
         raise PickosimError(
             f'A headline is about {", ".join(known[:-1])} or {known[-1]}, not about "{about}"'
             f"{suggest(about, known) or '.'}"
         )
+    return about
 
 
 def measure_format(name: str, column: str) -> Format:

@@ -1,8 +1,8 @@
-"""Options of studies, each declared once as a field of a dataclass.
+"""Options of studies, each declared once as an annotated field of the study's class.
 
 Everything else is derived from the field: the Python function's signature and help, the option of the command, the key
-of experiment files, the entry in the documents, and the JSON Schema. Values stay as they were given, e.g. games="250k";
-an option's `check` refuses what cannot be meant, and the study reads the value when it is planned.
+of experiment files, the entry in the documents, and the JSON Schema. The type of a field says how the option is written
+and what it is read as, e.g. games="250k" as 250000.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import collections.abc
 import inspect
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import MISSING, dataclass, fields
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from types import NoneType
 from typing import (
@@ -19,133 +19,249 @@ from typing import (
     Annotated,
     Any,
     ClassVar,
+    Generic,
     Literal,
+    TypeVar,
     Union,
     get_args,
     get_origin,
     get_type_hints,
 )
 
-from pydantic import AfterValidator, ConfigDict, TypeAdapter, ValidationError
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked_dataclass
 
-from pickosim.amounts import parse_share, split_list
+from pickosim.amounts import parse_count, parse_share, split_list
+from pickosim.bots.entrants import make_entrants, split_bot_list
 from pickosim.bots.guard import ANSWER_SECONDS, check_seconds
+from pickosim.bots.loading import as_specs
+from pickosim.bots.strategy import Strategy
 from pickosim.errors import PickosimError, suggest
 from pickosim.rule_files import load_rules
-from pickosim.rules import RuleSet
+from pickosim.rules import RuleSet, check_players
 from pickosim.runs.manifest import EXPORTS
 from pickosim.runs.progress import Progress
+from pickosim.stats.sprt import Sprt
 from pickosim.studies.schedule import player_counts
+from pickosim.studies.variants import FROM_PLAN
 
 CORES = os.cpu_count() or 1
 
 PYTHON_ONLY = ("progress", "chunk")
 """Options that only Python can give."""
 
-CHECKED = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
+NONE = inspect.Parameter.empty
+"""The default of an option that has to be given."""
 
-
-def _given_bot(given: object) -> object:
-    """A bot as a class or instance; imported here, as help needs no bots."""
-    from pickosim.bots.strategy import Strategy
-
-    if isinstance(given, Strategy) or (isinstance(given, type) and issubclass(given, Strategy)):
-        return given
-    raise ValueError(BOT_HINT)
-
-
-if TYPE_CHECKING:
-    from pickosim.bots.strategy import Strategy
-
-    Bot = str | Strategy | type[Strategy]
-else:
-    Bot = Union[str, Annotated[object, AfterValidator(_given_bot)]]  # noqa: UP007
-Bots = str | Sequence[Bot]
-
-BOT_HINT = "A bot is a name or path, or a class or instance of pickosim.Strategy."
-
-Rules = str | Path | RuleSet
+CHECKED = ConfigDict(
+    extra="forbid", strict=True, validate_default=True, arbitrary_types_allowed=True
+)
 
 
 class OptionError(PickosimError):
     """An option that does not exist, is missing, or has a value that cannot be meant."""
 
-    def __init__(self, option: str, said: str) -> None:
-        super().__init__(said)
+    def __init__(self, option: str, message: str) -> None:
+        super().__init__(message)
         self.option = option
 
 
 @dataclass(frozen=True)
 class Option:
-    """What is known of an option besides its name, type and default."""
+    """An option: what is written in the annotation of its field, and what `declared` adds from the field."""
 
     help: str
     example: Any
     """A value that shows how it is written."""
     metavar: str = ""
-    default: str = ""
-    """The default in words, where the value does not say it."""
+    default_text: str = ""
+    """The default in words; empty if there is nothing to say."""
     positional: bool = False
     """Whether the command takes it as arguments, without a name."""
     repeat: bool = False
     """Whether the command takes it several times."""
     check: Callable[[Any], object] | None = None
     """Raises a PickosimError for a value that cannot be meant."""
+    name: str = ""
+    type: Any = None
+    """How it is written."""
+    default: Any = NONE
+    loads: Loads | None = None
+
+    @property
+    def is_run_option(self) -> bool:
+        """Whether it says how a study is run, and not what is played."""
+        return self.name in RUN_OPTIONS
+
+    @property
+    def is_required(self) -> bool:
+        """Whether it has no default."""
+        return self.default is NONE
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether it is either given or not."""
+        return self.type is bool
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it has several values."""
+        types = (self.type, *get_args(self.type))
+        return any(get_origin(part) is collections.abc.Sequence for part in types)
+
+    @property
+    def flag(self) -> str:
+        """Its name on the command line."""
+        return f"--{self.name.replace('_', '-')}"
+
+
+@dataclass(frozen=True)
+class Loads:
+    """How to find out whether what an option names is there; not asked of a stored plan, which is read as data."""
+
+    check: Callable[[Any], object]
     hint: str = ""
     """What to say of a value of another type, besides the example."""
 
 
-# --------------------------------------------------------------------------------------------------- checks
+# ------------------------------------------------------------------------------------------ types of options
+
+Written = TypeVar("Written")
+Value = TypeVar("Value")
 
 
-def check_bots(bots: Bots) -> None:
-    """Refuse bots that cannot be found or made."""
-    from pickosim.bots.entrants import make_entrants, split_bot_list
+class Parsed(Generic[Written, Value]):
+    """The type of an option that is written as one type and read as another.
 
-    make_entrants(split_bot_list(bots) if isinstance(bots, str) else bots)
+    Type checkers see a descriptor, so that a study can be made with games="250k" and its `games` is an int. Pydantic
+    sees the first type, and `parsed_by` makes the second of it.
+    """
+
+    if TYPE_CHECKING:
+
+        def __get__(self, study: object, kind: type | None = None) -> Value: ...
+        def __set__(self, study: object, value: Written) -> None: ...
+
+    else:
+
+        def __class_getitem__(cls, types: tuple[Any, Any]) -> Any:
+            return types[0]
 
 
-def check_bot(bot: Bot) -> None:
+def written(default: Any) -> Any:
+    """The default of an option whose type is `Parsed`, in written form."""
+    return default
+
+
+def parsed_by(parse: Callable[[Any], Any]) -> AfterValidator:
+    """Read an option with a function that raises a PickosimError for a value that cannot be meant; None stays None."""
+
+    def value_of(value: Any) -> Any:
+        try:
+            return None if value is None else parse(value)
+        except PickosimError as error:
+            raise ValueError(str(error)) from error
+
+    return AfterValidator(value_of)
+
+
+Bot = str | Strategy | type[Strategy]
+BotList = str | Sequence[Bot]
+RulesLike = str | Path | RuleSet
+
+BOT_HINT = "A bot is a name or path, or a class or instance of pickosim.Strategy."
+
+
+def bot_specs(bots: BotList) -> tuple[str, ...]:
+    """Bots as specs; a text separates them by commas."""
+    return tuple(split_bot_list(bots) if isinstance(bots, str) else as_specs(bots))
+
+
+def check_bot(bot: str) -> None:
     """Refuse a bot that cannot be found or made, and several at once."""
-    from pickosim.bots.entrants import make_entrants
-
     if len(make_entrants([bot])) > 1:
         raise PickosimError(f"Name one bot, e.g. winner; {bot} stands for several.")
 
 
-def check_rules(rules: Rules | Sequence[Rules]) -> None:
-    """Refuse rules that cannot be read."""
-    for given in [rules] if isinstance(rules, str | Path | RuleSet) else rules:
-        load_rules(given)
+def named_rules(rules: RulesLike) -> str | RuleSet:
+    """Rules as they are named, or as they are."""
+    return rules if isinstance(rules, RuleSet) else str(rules)
 
 
-def check_share(given: str | float) -> float:
+def check_share(text: str | float) -> float:
     """A precision as a share."""
-    return parse_share(given, "A precision")
+    return parse_share(text, "A precision")
 
 
-def check_workers(number: int) -> None:
-    """Refuse a number of workers below 1."""
-    if number < 1:
-        raise PickosimError(f"Workers are a whole number from 1 on, not {number}.")
+def player_count(number: int) -> int:
+    """A number of players, if a game can have so many."""
+    check_players(number)
+    return number
 
 
-def check_chunk(blocks: int) -> None:
-    """Refuse chunks without a block."""
-    if blocks < 1:
-        raise PickosimError(f"Blocks per chunk are a whole number from 1 on, not {blocks}.")
+def _above_zero(what: str) -> AfterValidator:
+    def check(number: int) -> int:
+        if number < 1:
+            raise PickosimError(f"{what} are a whole number from 1 on, not {number}.")
+        return number
+
+    return parsed_by(check)
 
 
-def export_formats(given: str | Sequence[str]) -> list[str]:
+def export_formats(formats: str | Sequence[str]) -> tuple[str, ...]:
     """The formats of a list, e.g. csv,json,md."""
-    formats = split_list(given)
-    for word in formats:
-        if word not in EXPORTS:
+    names = tuple(split_list(formats))
+    for name in names:
+        if name not in EXPORTS:
             known = ", ".join(EXPORTS)
-            near = suggest(word, EXPORTS) or "."
-            raise PickosimError(f'Tables are exported to {known}, not to "{word}"{near}')
-    return formats
+            near = suggest(name, EXPORTS) or "."
+            raise PickosimError(f'Tables are exported to {known}, not to "{name}"{near}')
+    return names
+
+
+Count = Annotated[Parsed[int | str, int], parsed_by(parse_count)]
+OptionalCount = Annotated[Parsed[int | str | None, int | None], parsed_by(parse_count)]
+"""A number of games, e.g. 250k."""
+
+Precision = Annotated[Parsed[str | float | None, float | None], parsed_by(check_share)]
+"""A share, e.g. 0.2%."""
+
+OneBot = Annotated[
+    Parsed[Bot, str], parsed_by(lambda bot: as_specs([bot])[0]), Loads(check_bot, BOT_HINT)
+]
+Bots = Annotated[
+    Parsed[BotList, tuple[str, ...]], parsed_by(bot_specs), Loads(make_entrants, BOT_HINT)
+]
+OptionalBots = Annotated[
+    Parsed[BotList | None, tuple[str, ...] | None],
+    parsed_by(bot_specs),
+    Loads(make_entrants, BOT_HINT),
+]
+"""Bots by spec."""
+
+Rules = Annotated[
+    Parsed[RulesLike, str | RuleSet],
+    FROM_PLAN,
+    parsed_by(named_rules),
+    Loads(load_rules),
+]
+
+OneRuleSet = Annotated[
+    Rules,
+    Option("A preset (see `pickosim rules`) or a TOML file.", "extrawurm", metavar="RULES"),
+]
+
+Texts = Annotated[Parsed[Sequence[str], tuple[str, ...]], parsed_by(tuple)]
+
+Seed = Annotated[int, Option("Seed of all dice and choices.", 1, metavar="NUMBER")]
+
+Players = Annotated[int, parsed_by(player_count), Option("Players per game.", 4, metavar="NUMBER")]
+
+PlayerCounts = Annotated[
+    Parsed[int | str | Sequence[int], tuple[int, ...]],
+    parsed_by(lambda players: tuple(player_counts(players))),
+    Option("Numbers of players, e.g. 4, 2-5 or 2,4,7.", "2-5", metavar="NUMBERS"),
+]
 
 
 # ------------------------------------------------------------------------------------- options of all studies
@@ -157,13 +273,12 @@ class RunOptions:
 
     workers: Annotated[
         int,
-        Option(
-            "Processes to play in.", 2, metavar="NUMBER", default="all cores", check=check_workers
-        ),
+        _above_zero("Workers"),
+        Option("Processes to play in.", 2, metavar="NUMBER", default_text="all cores"),
     ] = CORES
     backend: Annotated[
         Literal["joblib", "dask"] | None,
-        Option("Who plays.", "dask", metavar="joblib|dask", default="joblib"),
+        Option("Who plays.", "dask", metavar="joblib|dask", default_text="joblib"),
     ] = None
     scheduler: Annotated[
         str | None,
@@ -171,11 +286,11 @@ class RunOptions:
     ] = None
     answer_seconds: Annotated[
         float,
+        parsed_by(check_seconds),
         Option(
             "Time that a bot may take for an answer, about thousands of games at once.",
             60,
             metavar="SECONDS",
-            check=check_seconds,
         ),
     ] = ANSWER_SECONDS
     out: Annotated[
@@ -184,24 +299,22 @@ class RunOptions:
             "Folder of the run; an interrupted run can be resumed from it.",
             "runs/mine",
             metavar="RUN",
-            default="a new one in runs/; from Python, none",
+            default_text="a new one in runs/; from Python, none",
         ),
     ] = None
     export: Annotated[
-        str | Sequence[str],
-        Option(
-            "Write the tables in these formats too.",
-            "csv,md",
-            metavar=",".join(EXPORTS),
-            check=export_formats,
-        ),
-    ] = ()
+        Parsed[str | Sequence[str], tuple[str, ...]],
+        parsed_by(export_formats),
+        Field(validate_default=False),  # a plan, which does not have it, is read as JSON
+        Option("Write the tables in these formats too.", "csv,md", metavar=",".join(EXPORTS)),
+    ] = written(())
     progress: Annotated[
         bool | Progress | None, Option("Show a progress bar, or call these functions.", True)
     ] = None
     chunk: Annotated[
         int | None,
-        Option("Blocks per chunk.", 1000, default="some seconds of play", check=check_chunk),
+        _above_zero("Blocks per chunk"),
+        Option("Blocks per chunk.", 1000, default_text="some seconds of play"),
     ] = None
 
     @property
@@ -220,6 +333,9 @@ class RunOptions:
             )
 
 
+RUN_OPTIONS = frozenset(field.name for field in fields(RunOptions))
+
+
 @checked_dataclass(frozen=True, kw_only=True, config=CHECKED)
 class StudyOptions(RunOptions):
     """What is played, in all kinds of studies."""
@@ -229,99 +345,39 @@ class StudyOptions(RunOptions):
     """Command lines that end the help of its command."""
 
     set: Annotated[
-        Sequence[str],
+        Texts,
         Option(
             "Change an option of the rules; repeat for more.",
             ["dice=7"],
             metavar="OPTION=VALUE",
             repeat=True,
         ),
-    ] = ()
-
-
-Seed = Annotated[int, Option("Seed of all dice and choices.", 1, metavar="NUMBER")]
-
-OneRuleSet = Annotated[
-    Rules,
-    Option(
-        "A preset (see `pickosim rules`) or a TOML file.",
-        "extrawurm",
-        metavar="RULES",
-        check=check_rules,
-    ),
-]
-
-Players = Annotated[int, Option("Players per game.", 4, metavar="NUMBER", check=player_counts)]
-
-PlayerCounts = Annotated[
-    int | str | Sequence[int],
-    Option(
-        "Numbers of players, e.g. 4, 2-5 or 2,4,7.", "2-5", metavar="NUMBERS", check=player_counts
-    ),
-]
+    ] = written(())
 
 
 # ---------------------------------------------------------------------------------------------- declarations
 
 
-@dataclass(frozen=True)
-class Declared:
-    """An option as its dataclass declares it."""
-
-    name: str
-    type: Any
-    default: Any
-    """MISSING if it has to be given."""
-    option: Option
-    is_run_option: bool
-    """Whether it says how a study is run, and not what is played."""
-
-    @property
-    def is_required(self) -> bool:
-        """Whether it has no default."""
-        return self.default is MISSING
-
-    @property
-    def is_flag(self) -> bool:
-        """Whether it is either given or not."""
-        return self.type is bool
-
-    @property
-    def is_list(self) -> bool:
-        """Whether it has several values."""
-        of = get_args(self.type) or (self.type,)
-        return any(get_origin(one) is collections.abc.Sequence for one in (self.type, *of))
-
-    @property
-    def flag(self) -> str:
-        """Its name on the command line."""
-        return f"--{self.name.replace('_', '-')}"
-
-    @property
-    def default_text(self) -> str:
-        """The default in words; empty if there is nothing to say."""
-        if self.option.default:
-            return self.option.default
-        unsaid = self.is_required or self.is_flag or self.default is None or self.default == ()
-        return "" if unsaid else str(self.default)
-
-
-def declared(kind: type[RunOptions]) -> list[Declared]:
+def declared(kind: type[RunOptions]) -> list[Option]:
     """The options of a kind of study in the order of its signature, those that say how it is run last."""
     hints = get_type_hints(kind, include_extras=True)
-    run_options = {field.name for field in fields(RunOptions)}
-    defaults = {field.name: field.default for field in fields(kind)}
-    found = []
-    for name in inspect.signature(kind).parameters:
-        of, *metadata = get_args(hints[name])
-        option = next(entry for entry in metadata if isinstance(entry, Option))
-        found.append(Declared(name, of, defaults[name], option, name in run_options))
-    return sorted(found, key=lambda one: one.is_run_option)
+    options = []
+    for name, parameter in inspect.signature(kind).parameters.items():
+        written_type, *metadata = get_args(hints[name])
+        by_type = {type(entry): entry for entry in metadata}
+        if Option in by_type:
+            option, default = by_type[Option], parameter.default
+            has_none = default in (NONE, None, ()) or default is False
+            text = option.default_text or ("" if has_none else str(default))
+            loads = by_type.get(Loads)
+            facts = {"name": name, "type": written_type, "default": default, "loads": loads}
+            options.append(replace(option, default_text=text, **facts))
+    return sorted(options, key=lambda option: option.is_run_option)
 
 
-def check_names(given: collections.abc.Iterable[str], known: Sequence[str]) -> None:
+def check_names(names: Iterable[str], known: Sequence[str]) -> None:
     """Refuse an option that does not exist, with a suggestion."""
-    for name in given:
+    for name in names:
         if name not in known:
             near = suggest(name, known) or "."
             raise OptionError(
@@ -330,24 +386,26 @@ def check_names(given: collections.abc.Iterable[str], known: Sequence[str]) -> N
 
 
 def make_options(kind: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Options from arguments; an `OptionError` names the first that is wrong."""
+    """Options, or a study, from arguments; an `OptionError` names the first that is wrong."""
     cls: Any = kind
-    check_names(kwargs, list(inspect.signature(cls).parameters))
+    options = {option.name: option for option in declared(cls)}
+    check_names(kwargs, list(options))
     try:
         made = cls(*args, **kwargs)
     except ValidationError as error:
-        raise _wrong(cls, error) from None
-    for option in declared(cls):
-        value, check = getattr(made, option.name), option.option.check
+        raise _mistake(cls, error) from None
+    for name, option in options.items():
+        check = option.loads.check if option.loads else option.check
+        value = getattr(made, name)
         if check is not None and value is not None and value != option.default:
             try:
                 check(value)
             except PickosimError as error:
-                raise OptionError(option.name, str(error)) from error
+                raise OptionError(name, str(error)) from error
     return made
 
 
-def _wrong(kind: type[RunOptions], error: ValidationError) -> OptionError:
+def _mistake(kind: type[RunOptions], error: ValidationError) -> OptionError:
     """One mistake, in a sentence that says what to write instead."""
     first = error.errors()[0]
     names = list(inspect.signature(kind).parameters)
@@ -355,22 +413,24 @@ def _wrong(kind: type[RunOptions], error: ValidationError) -> OptionError:
     if first["type"] == "unexpected_positional_argument" and isinstance(place, int):
         return OptionError("", f"Only {', '.join(names[:place])} can be given without their names.")
     name = names[place] if isinstance(place, int) else str(place)
-    (option,) = (one for one in declared(kind) if one.name == name)
-    example = f"e.g. {name} = {option.option.example!r}"
+    if first["type"] == "value_error":
+        return OptionError(name, str(first["ctx"]["error"]))
+    (option,) = (option for option in declared(kind) if option.name == name)
+    example = f"e.g. {name} = {option.example!r}"
     if first["type"].startswith("missing"):
         return OptionError(name, f'The option "{name}" is missing; {example}.')
-    hint = f" {option.option.hint}" if option.option.hint else ""
-    return OptionError(name, f"{name} cannot be {first['input']!r}; {example}.{hint}")
+    ending = f" {option.loads.hint}" if option.loads and option.loads.hint else ""
+    return OptionError(name, f"{name} cannot be {first['input']!r}; {example}.{ending}")
 
 
 def described(kind: type[StudyOptions]) -> str:
     """The help of a kind of study: what it does, and its options."""
     lines = [inspect.cleandoc(kind.__doc__ or ""), "", "Parameters", "----------"]
     for option in declared(kind):
-        shown = f" Default: {option.default_text}." if option.default_text else ""
+        default = f" Default: {option.default_text}." if option.default_text else ""
         lines += [
             option.name,
-            f"    {option.option.help}{shown} Example: {option.option.example!r}",
+            f"    {option.help}{default} Example: {option.example!r}",
         ]
     return "\n".join(lines)
 
@@ -379,25 +439,27 @@ def option_schema(kind: type[StudyOptions]) -> dict[str, Any]:
     """The JSON Schema of each option that says what is played, as experiment files have it."""
     return {
         option.name: {
-            "description": option.option.help,
-            **TypeAdapter(_written_type(option.type)).json_schema(),
-            "examples": [option.option.example],
+            "description": option.help,
+            **TypeAdapter(_type_in_files(option.type)).json_schema(),
+            "examples": [option.example],
         }
         for option in declared(kind)
         if not option.is_run_option
     }
 
 
-_NOT_WRITTEN = (RuleSet, Path, NoneType, *get_args(Bot)[1:])
+_NOT_IN_FILES = (RuleSet, Path, NoneType, Sprt, Strategy, type[Strategy])
 """Types that only Python can give."""
 
 
-def _written_type(of: Any) -> Any:
+def _type_in_files(written_type: Any) -> Any:
     """A type without what a file cannot hold."""
-    members = get_args(of)
-    if get_origin(of) is collections.abc.Sequence:
-        return list[_written_type(members[0])]  # type: ignore[misc]
-    if not members or get_origin(of) is Literal:
-        return of
-    kept = [_written_type(one) for one in members if one not in _NOT_WRITTEN]
+    members = get_args(written_type)
+    if get_origin(written_type) is collections.abc.Sequence:
+        return list[_type_in_files(members[0])]  # type: ignore[misc]
+    if not members or get_origin(written_type) is Literal:
+        return written_type
+    if get_origin(written_type) is Annotated:
+        return _type_in_files(members[0])
+    kept = [_type_in_files(member) for member in members if member not in _NOT_IN_FILES]
     return Union[tuple(kept)]  # noqa: UP007

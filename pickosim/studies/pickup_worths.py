@@ -12,10 +12,8 @@ from math import ceil, inf, sqrt
 from typing import NamedTuple
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
-from pickosim.bots.entrants import Entrant
 from pickosim.columns import POINTS, Frame, Row, frames_by_name
 from pickosim.engine.rulebook import NOTHING
 from pickosim.engine.tally import PARTS, Tally, win_parts
@@ -45,7 +43,7 @@ from pickosim.stats.moments import (
     stratified_mean,
 )
 from pickosim.stats.multiple_testing import simultaneous
-from pickosim.studies.arms import Arm
+from pickosim.studies.arms import Arm, ArmsJob
 from pickosim.studies.measures import rate_columns, with_adjusted
 
 Ints = NDArray[np.int64]
@@ -151,30 +149,20 @@ def _in_groups(pickups: Pickups) -> list[NDArray[np.bool_]]:
 
 
 @dataclass(frozen=True)
-class _BranchingJob:
+class _BranchingJob(ArmsJob):
     """What both jobs have in common: one bot takes all seats."""
 
-    entrant: Entrant
     players: int
-
-    @property
-    def entrants(self) -> tuple[Entrant, ...]:
-        """The one bot that plays."""
-        return (self.entrant,)
 
     @property
     def bots(self) -> tuple[str, ...]:
         """By seat."""
-        return (self.entrant.spec,) * self.players
+        return (self.entrants[0].spec,) * self.players
 
     @property
     def in_hand(self) -> int:
         """As if these many results were kept of each game."""
         return SUMS_SIZE
-
-    def saved(self, tallies: Sequence[Tally], part: int, seed: int, first: int) -> pl.DataFrame:
-        """Balances keep no games."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

@@ -1,46 +1,54 @@
-"""What all studies have in common: from options to a plan, the plan as JSON and back, and how it is played."""
+"""What all studies have in common: the plan as JSON and back, and how it is played.
+
+A study is one object: its fields are its options, what follows from them are cached properties, and both together are
+the plan that a run folder keeps.
+"""
 
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from dataclasses import fields, is_dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, ClassVar, ParamSpec, Self
+from typing import Any, ClassVar, ParamSpec, Self, TypeVar, get_type_hints
 
 import polars as pl
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError, create_model
 from pydantic.dataclasses import dataclass
 
-from pickosim.bots.entrants import ALL, check_bot_sources, expand, split_bot_list
+from pickosim.bots.entrants import Entrant, check_bot_sources, expand
 from pickosim.bots.given import given_classes, packed, unpack
 from pickosim.bots.guard import set_answer_seconds
-from pickosim.bots.loading import as_specs, built_in_bots
 from pickosim.columns import Frame
 from pickosim.errors import PickosimError, RulesError
-from pickosim.rule_files import complete_rules, differences, load_rules
+from pickosim.rule_files import differences, load_rules
 from pickosim.rules import RULES_VERSION, RuleSet
 from pickosim.runs.folder import RunFolder
 from pickosim.runs.manifest import Manifest
 from pickosim.runs.progress import Progress, shown_progress
 from pickosim.runs.provenance import Sources
 from pickosim.runs.results import Results
-from pickosim.runs.run import Study, plan_digest, run
+from pickosim.runs.run import plan_digest, run
 from pickosim.runs.sums import Sums
 from pickosim.runs.workers import Workers
 from pickosim.studies.measures import COUNTED
 from pickosim.studies.options import (
-    Bots,
+    CHECKED,
+    RUN_OPTIONS,
+    BotList,
     RunOptions,
     StudyOptions,
+    bot_specs,
     declared,
     described,
-    export_formats,
     make_options,
 )
-from pickosim.studies.variants import GivenRules
+from pickosim.studies.variants import StoredRules
 
 P = ParamSpec("P")
+T = TypeVar("T")
 
 Frames = dict[str, pl.DataFrame]
 
@@ -56,18 +64,14 @@ ALWAYS = (
 """What every study depends on: which blocks are played and when to stop, what bots use, how workers play."""
 
 
-def bot_list(bots: Bots, everybody: Callable[[], Sequence[str]] = built_in_bots) -> list[str]:
-    """Bots as specs, ranges of parameters expanded; a text separates them by commas.
-
-    `everybody` returns what `all` stands for, by default all built-in bots.
-    """
-    listed = split_bot_list(bots) if isinstance(bots, str) else as_specs(bots)
-    return [spec for given in listed for spec in (everybody() if given == ALL else expand(given))]
+def bot_list(bots: BotList) -> list[str]:
+    """Bots as specs, `all` and ranges of parameters expanded; a text separates them by commas."""
+    return [spec for bot in bot_specs(bots) for spec in expand(bot)]
 
 
 @dataclass(frozen=True)
 class StudyBase:
-    """A study as a dataclass: its fields are its plan."""
+    """What a run asks of a study, and a plan whose keys are the fields."""
 
     kind: ClassVar[str]
     sources: ClassVar[tuple[str, ...]]
@@ -80,8 +84,9 @@ class StudyBase:
     @property
     def plan(self) -> dict[str, Any]:
         """All that the result depends on, as JSON."""
-        fields: dict[str, Any] = TypeAdapter(type(self)).dump_python(self, mode="json")
-        return fields | {"rules_version": RULES_VERSION, "source": self.all_sources().digest}
+        return _with_versions(
+            self, {field.name: getattr(self, field.name) for field in fields(self)}
+        )
 
     @classmethod
     def all_sources(cls) -> Sources:
@@ -91,18 +96,22 @@ class StudyBase:
 
     @classmethod
     def from_plan(cls, plan: Mapping[str, Any]) -> Self:
-        """The study of a plan; a plan that is not one of this kind is refused."""
-        own = dict(plan)
+        """The study of a plan, which is read as data; a plan that is not one of this kind is refused."""
+        options, kept = dict(plan), stored_values(cls)
+        facts = create_model("Facts", rules_version=int, source=str, **kept)
         try:
-            TypeAdapter(int).validate_python(own.pop("rules_version", None), strict=True)
-            TypeAdapter(str).validate_python(own.pop("source", None), strict=True)
-            study: Self = TypeAdapter(cls).validate_python(own, strict=False)
+            values = facts.model_validate_json(
+                json.dumps({name: options.pop(name, None) for name in facts.model_fields}),
+                strict=True,
+            )
+            study: Self = TypeAdapter(cls).validate_json(json.dumps(options))
         except ValidationError as error:
             first = error.errors()[0]
-            where = ".".join(map(str, first["loc"])) or "a version"
+            where = ".".join(map(str, first["loc"]))
             raise PickosimError(
                 f"The plan in manifest.json is not one of a {cls.kind} ({where}: {first['msg']})."
             ) from error
+        study.__dict__.update({name: getattr(values, name) for name in kept})
         return study
 
     @property
@@ -133,6 +142,100 @@ class StudyBase:
         """Put what was asked for where it was asked for; by default it is all in the run folder."""
 
 
+# --------------------------------------------------------------------------------- options and plan in one
+
+
+class _Stored(cached_property[T]):
+    """See `stored`."""
+
+
+def stored(compute: Callable[[Any], T]) -> cached_property[T]:
+    """A cached property that the plan keeps: a study that is read from a plan takes it from there.
+
+    Such are values for which bots and files of rules are loaded, or this machine is timed, when the run begins.
+    """
+    return _Stored(compute)
+
+
+def stored_values(kind: type) -> dict[str, Any]:
+    """The types of the values that the plan of a kind keeps besides the options, by name."""
+    return {
+        name: get_type_hints(value.func, include_extras=True)["return"]
+        for base in reversed(kind.__mro__)
+        for name, value in vars(base).items()
+        if isinstance(value, _Stored)
+    }
+
+
+@dataclass(frozen=True, kw_only=True, config=CHECKED)
+class Study(StudyOptions, StudyBase):
+    """A study: its fields are its options, and what follows from them is computed when it is first needed."""
+
+    @stored
+    def entrants(self) -> tuple[Entrant, ...]:
+        """The bots that play, with the digests of their sources."""
+        raise NotImplementedError
+
+    @property
+    def all_rules(self) -> dict[str, RuleSet]:
+        """All rules that are played, by the names by which they were asked for."""
+        raise NotImplementedError
+
+    def check(self) -> None:
+        """Refuse what cannot be played."""
+
+    def checked(self) -> Self:
+        """The study itself, if it can be played, with all that its plan keeps."""
+        set_answer_seconds(self.answer_seconds)  # bots may be timed for the plan
+        self.check()
+        for name in stored_values(type(self)):
+            getattr(self, name)
+        return self
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        """The options that say what is played, and what they came to when the run began, as JSON."""
+        names = [field.name for field in fields(self) if field.name not in RUN_OPTIONS]
+        names += stored_values(type(self))
+        return _with_versions(self, {name: getattr(self, name) for name in names})
+
+
+@dataclass(frozen=True, kw_only=True, config=CHECKED)
+class OneRuleSetStudy(Study):
+    """A study of one rule set; it has an option `rules`."""
+
+    @stored
+    def rule_set(self) -> StoredRules:
+        """The rules that are played."""
+        rules: str | RuleSet = getattr(self, "rules")  # noqa: B009
+        return load_rules(rules, self.set)
+
+    @property
+    def all_rules(self) -> dict[str, RuleSet]:
+        """The rules by their own name, or that of their file."""
+        return {str(getattr(self, "rules")): self.rule_set}  # noqa: B009
+
+
+def _with_versions(study: StudyBase, values: Mapping[str, Any]) -> dict[str, Any]:
+    """A plan as JSON, with the versions that the result depends on."""
+    versions = {"rules_version": RULES_VERSION, "source": study.all_sources().digest}
+    return {name: _as_json(value) for name, value in values.items()} | versions
+
+
+def _as_json(value: Any) -> Any:
+    """A value of a plan; rules are written in full."""
+    if isinstance(value, RuleSet):
+        return value.as_dict()
+    if isinstance(value, list | tuple):
+        return [_as_json(part) for part in value]
+    if is_dataclass(value):
+        return {field.name: _as_json(getattr(value, field.name)) for field in fields(value)}
+    return value
+
+
+# -------------------------------------------------------------------------------------------- a stored study
+
+
 def study_of(kind: type[StudyBase], manifest: Manifest) -> Any:
     """The study that a run folder was made for, exactly as it was planned.
 
@@ -143,9 +246,8 @@ def study_of(kind: type[StudyBase], manifest: Manifest) -> Any:
     study: Any = kind.from_plan(plan)
     if plan_digest(study) != manifest["run"]:
         raise PickosimError("The plan in manifest.json is not the one that the run began with.")
-    for rules in [plan, *plan.get("variants", [])]:
-        if "rules" in rules:
-            _check_rules(complete_rules(rules["rules"]), rules["given_rules"])
+    if isinstance(study, Study):
+        _check_rules(study)
     check_bot_sources(study.entrants)
     return study
 
@@ -164,24 +266,18 @@ def _check_versions(kind: type[StudyBase], plan: Mapping[str, Any], version: str
         )
 
 
-def _check_rules(then: RuleSet, given: GivenRules) -> None:
-    """Whether the file or preset that the rules were read from still says the same."""
-    match given:
-        case None:
-            return
-        case {"rules": str(name), "set": [*sets]} if all(isinstance(text, str) for text in sets):
-            pass
-        case _:
-            raise PickosimError("The plan in manifest.json does not say where its rules are from.")
+def _check_rules(study: Study) -> None:
+    """Refuse rules whose file or preset no longer says what it said when the run began."""
     try:
-        now = load_rules(name, sets)
+        now = replace(study).all_rules
     except RulesError as error:
         raise PickosimError(f"The rules of the run can no longer be read: {error}") from error
-    changed = [f"{option} was {a} and is {b}" for option, a, b in differences(then, now)]
-    if changed:
-        raise PickosimError(
-            f"The rules {name} have changed since the run began: {'; '.join(changed)}."
-        )
+    for (name, then), current in zip(study.all_rules.items(), now.values(), strict=True):
+        changed = [f"{option} was {a} and is {b}" for option, a, b in differences(then, current)]
+        if changed:
+            raise PickosimError(
+                f"The rules {name} have changed since the run began: {'; '.join(changed)}."
+            )
 
 
 def about_unfinished(unfinished: int) -> Iterator[str]:
@@ -193,12 +289,11 @@ def about_unfinished(unfinished: int) -> Iterator[str]:
 # ------------------------------------------------------------------------------------------------- how it is played
 
 
-def crew_of(options: RunOptions, study: Any) -> Workers:
+def workers_for(study: Any, how: RunOptions) -> Workers:
     """The workers that options name; they get the bots that were given as Python objects."""
-    alone = options.workers == 1 and options.scheduler is None
+    alone = how.workers == 1 and how.scheduler is None
     bots = {} if alone else packed(entrant.spec for entrant in study.entrants)
-    prepare = partial(_prepare, options.answer_seconds, bots)
-    return Workers(options.workers, options.scheduler, prepare)
+    return Workers(how.workers, how.scheduler, partial(_prepare, how.answer_seconds, bots))
 
 
 def _prepare(seconds: float, bots: dict[str, bytes]) -> None:
@@ -209,47 +304,47 @@ def _prepare(seconds: float, bots: dict[str, bytes]) -> None:
 
 def play_study(
     study: Any,
-    options: RunOptions,
+    how: RunOptions,
     *,
     folder: Path | None = None,
     progress: Progress | None = None,
     command: str = "",
     notes: Mapping[str, Any] | None = None,
 ) -> Results:
-    """Play a planned study: the one route from a plan to results, for the command line and Python."""
-    out = folder or options.folder
-    given = given_classes(entrant.spec for entrant in study.entrants)
-    with shown_progress(progress or options.progress) as told:
+    """Play a study that was checked: the one route to results, for the command line and Python."""
+    out = folder or how.folder
+    bots_in_python = given_classes(entrant.spec for entrant in study.entrants)
+    with shown_progress(progress or how.progress) as shown:
         results = run(
             study,
             None if out is None else RunFolder(out),
-            crew_of(options, study),
-            told,
+            workers_for(study, how),
+            shown,
             command=command,
-            export=export_formats(options.export),
-            notes={**(notes or {}), **({"given_bots": given} if given else {})},
+            export=how.export,
+            notes={**(notes or {}), **({"given_bots": bots_in_python} if bots_in_python else {})},
         )
     study.deliver(results)
     return results
 
 
 def study_function(
-    options: Callable[P, StudyOptions], plan: Callable[..., Study]
+    kind: Callable[P, StudyOptions], plan: Callable[..., Any] = Study.checked
 ) -> Callable[P, Results]:
     """The Python function of a kind of study, with the signature and the help of its options."""
-    kind: Any = options
+    cls: Any = kind
 
     def play(*args: P.args, **kwargs: P.kwargs) -> Results:
-        given: StudyOptions = make_options(options, *args, **kwargs)
-        set_answer_seconds(given.answer_seconds)
-        return play_study(plan(given), given)
+        options: StudyOptions = make_options(kind, *args, **kwargs)
+        return play_study(plan(options), options)
 
-    play.__name__ = play.__qualname__ = kind.kind
-    play.__doc__ = described(kind)
-    types = {option.name: option.type for option in declared(kind)}
+    play.__name__ = play.__qualname__ = cls.kind
+    play.__doc__ = described(cls)
+    types = {option.name: option.type for option in declared(cls)}
     parameters = [
         parameter.replace(annotation=types[name])
-        for name, parameter in inspect.signature(kind).parameters.items()
+        for name, parameter in inspect.signature(cls).parameters.items()
+        if name in types
     ]
     signature = inspect.Signature(parameters, return_annotation=Results)
     play.__signature__ = signature  # type: ignore[attr-defined]

@@ -2,44 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
-from functools import cached_property, partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, asdict, replace
+from functools import cached_property
 from itertools import cycle, islice
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar
 
 from pydantic.dataclasses import dataclass
 
-from pickosim.amounts import parse_count, parse_share, points_by_place
-from pickosim.bots.entrants import ALL, Entrant, make_entrants
+from pickosim.amounts import parse_count, parse_points, points_by_place
+from pickosim.bots.entrants import ALL, Entrant, expand, make_entrants, numbered
 from pickosim.bots.loading import built_in_players
 from pickosim.columns import Frame
 from pickosim.errors import PickosimError
 from pickosim.games.match import make_match
+from pickosim.rules import check_players
 from pickosim.runs.sums import Sums
 from pickosim.stats.moments import Moments, share_interval, stratified_mean
 from pickosim.stats.sprt import Sprt
 from pickosim.stats.sprt import parse as parse_sprt
-from pickosim.studies.arms import Chunk, chunk_size
+from pickosim.studies.arms import Chunk, blocks_per_chunk
+from pickosim.studies.options import (
+    CHECKED,
+    Bots,
+    OneRuleSet,
+    Option,
+    OptionalCount,
+    Parsed,
+    Precision,
+    Seed,
+    parsed_by,
+    player_count,
+    written,
+)
 from pickosim.studies.schedule import (
     FIRST_TEST,
+    MAX_MATCHUPS,
     TEST_GROWTH,
     Earlier,
     Matchup,
     blocks_for,
     looks,
-    player_counts,
     round_robin,
 )
 from pickosim.studies.sentences import about_few_blocks, listed, quoted
 from pickosim.studies.study import (
     Frames,
-    StudyBase,
+    OneRuleSetStudy,
     about_unfinished,
-    bot_list,
+    stored,
     study_function,
 )
-from pickosim.studies.tournament_options import DEFAULT_CAP, DEFAULT_GAMES, TournamentOptions
 from pickosim.studies.tournament_results import (
     FRAMES,
     MAIN_FRAME,
@@ -55,183 +68,233 @@ from pickosim.studies.tournament_results import (
     win_moments,
 )
 from pickosim.studies.tournament_sums import chunks_of_matchups
-from pickosim.studies.variants import GivenRules, StoredRules, read_rules
+
+DEFAULT_GAMES, DEFAULT_CAP = "20k", "10M"
 
 
-def plan(options: TournamentOptions) -> Tournament:
-    """The tournament that these options ask for; whatever cannot be played is refused."""
-    given, rules = read_rules(options.rules, options.set)
-    everybody = partial(built_in_players, rules, options.players or 2)
-    bots = _with_focus(bot_list(options.bots or ALL, everybody), options.focus)
-    if options.together:
-        if options.players is not None or options.focus is not None:
-            raise PickosimError(
-                "One matchup of all bots has no focus and no other number of players."
-            )
-        players = len(bots)
-    else:
-        players = options.players or 2
-    player_counts(players)
-    field = _field_of(bots, players)
-    for entrant in field.entrants:
-        make_match([entrant.spec] * players, rules, options.seed)
-    matchups, possible = round_robin(
-        field.names, players, focus=options.focus, most=options.max_matchups, seed=options.seed
-    )
-    _check_stopping(options, len(field.names), players, len(matchups))
-    capped = options.precision is not None or options.sprt is not None
-    games = parse_count(options.games or (DEFAULT_CAP if capped else DEFAULT_GAMES))
-    blocks = blocks_for(games, players) * len(matchups)
-    return Tournament(
-        rules=rules,
-        given_rules=given,
-        entrants=field.entrants,
-        matchups=tuple(matchups),
-        possible_matchups=possible,
-        max_matchups=options.max_matchups,
-        copies=field.copies,
-        games=games,
-        seed=options.seed,
-        focus=options.focus,
-        points=None if options.points is None else points_by_place(options.points, players),
-        precision=None
-        if options.precision is None
-        else parse_share(options.precision, "A precision"),
-        sprt=None if options.sprt is None else parse_sprt(options.sprt),
-        tested=options.focus or field.first,
-        save_games=options.save_games,
-        chunk=options.chunk
-        or chunk_size(field.entrants, rules, players, blocks, options.workers, options.seed),
-    )
+@dataclass(frozen=True, config=CHECKED)
+class Tournament(OneRuleSetStudy):
+    """Let bots fight.
 
-
-def extended(
-    study: Tournament,
-    bots: Sequence[str] = (),
-    games: int | None = None,
-    *,
-    workers: int = 1,
-    chunk: int | None = None,
-) -> Tournament:
-    """A tournament with more bots, or with more games per matchup: the one that had them from the beginning."""
-    if study.precision is not None or study.sprt is not None:
-        raise PickosimError(
-            "A run that stops by --precision or --sprt cannot be extended: how long it plays depends on its "
-            "results. Play a new one."
-        )
-    if not bots and games is None:
-        raise PickosimError("Name bots to add, or a larger number of games per matchup.")
-    if games is not None and (games < study.games or (games == study.games and not bots)):
-        raise PickosimError(
-            f"The run has {study.games:,} games per matchup already; ask for more, not for {games:,}."
-        )
-    entered = [entrant.spec for entrant in study.entrants if entrant.name not in study.copies]
-    for number, bot in enumerate(bots):
-        if bot in entered or bot in bots[:number]:
-            where = "in the run already" if bot in entered else "named twice"
-            raise PickosimError(f"{quoted(bot)} is {where}.")
-    field = _field_of([*entered, *bots], study.players)
-    matchups, possible = round_robin(
-        field.names, study.players, focus=study.focus, most=study.max_matchups, seed=study.seed
-    )
-    games = games or study.games
-    blocks, had = blocks_for(games, study.players), study.looks[-1]
-    missing = blocks * len(matchups) - had * len(set(matchups) & set(study.matchups))
-    return replace(
-        study,
-        entrants=field.entrants,
-        matchups=tuple(matchups),
-        possible_matchups=possible,
-        copies=field.copies,
-        games=games,
-        chunk=chunk
-        or chunk_size(field.entrants, study.rules, study.players, missing, workers, study.seed),
-        earlier=(*study.earlier, Earlier(tuple(study.bots), had, study.chunk)),
-    )
-
-
-class _Field(NamedTuple):
-    """Who plays."""
-
-    entrants: tuple[Entrant, ...]
-    """By name, so that the order in which bots are named does not matter."""
-    copies: tuple[str, ...]
-    first: str
-    """The bot that was named first."""
-
-    @property
-    def names(self) -> list[str]:
-        return [entrant.name for entrant in self.entrants]
-
-
-def _field_of(bots: Sequence[str], players: int) -> _Field:
-    """Bots as entrants; if they are fewer than the players of a game, with copies of them."""
-    field = [entrant.spec for entrant in make_entrants(bots)]
-    missing = max(0, players - len(field)) if len(field) > 1 else 0
-    named = make_entrants([*field, *islice(cycle(sorted(field)), missing)])
-    return _Field(
-        tuple(sorted(named, key=lambda entrant: entrant.name)),
-        tuple(entrant.name for entrant in named[len(field) :]),
-        named[0].name,
-    )
-
-
-def _with_focus(bots: list[str], focus: str | None) -> list[str]:
-    """The bots of a tournament: its focus enters, even if it is not listed."""
-    if focus is None or focus in [entrant.name for entrant in make_entrants(bots)]:
-        return bots
-    if len(make_entrants([focus])) > 1:
-        raise PickosimError(f"The focus is one bot, and {focus} stands for several.")
-    return [focus, *bots]
-
-
-def _check_stopping(options: TournamentOptions, bots: int, players: int, matchups: int) -> None:
-    """Refuse stopping rules that do not fit the field, or each other."""
-    if options.sprt is None:
-        return
-    if matchups > 1:
-        raise PickosimError(
-            f"A sequential test asks what the first bot wins in one matchup, and {bots} bots in games of "
-            f"{players} make {matchups}: name {players} bots, or play --together."
-        )
-    if options.precision is not None:
-        raise PickosimError("A run stops by --sprt or by --precision, not by both.")
-    parse_sprt(options.sprt).shares(players)  # refuses what no bot can win
-
-
-tournament = study_function(TournamentOptions, plan)
-
-
-@dataclass(frozen=True)
-class Tournament(StudyBase):
-    """Who plays whom, how long, with which dice. A matchup is a part of the run."""
+    Every choice of bots meets in a matchup, and every bot sits in every seat equally often, with the same dice.
+    Tables: standings, matchups, places, pairs, seats, specialists, lengths, scores.
+    """
 
     kind: ClassVar[str] = "tournament"
     sources: ClassVar[tuple[str, ...]] = ("studies.tournament_sums", "stats.sprt")
     frame_types: ClassVar = FRAMES
     main_frame: ClassVar[str] = MAIN_FRAME
+    examples: ClassVar[tuple[str, ...]] = (
+        "pickosim tournament eager expected my_bot.py --games 50k",
+        "pickosim tournament all --rules extrawurm --players 4 --games 9600",
+        "pickosim tournament all --focus my_bot.py --precision 0.5%",
+    )
 
-    rules: StoredRules
-    given_rules: GivenRules
-    entrants: tuple[Entrant, ...]
-    matchups: tuple[Matchup, ...]
-    possible_matchups: int
-    max_matchups: int
-    copies: tuple[str, ...]
-    """Bots entered a second time, to fill games of more players than there are bots."""
-    games: int
-    seed: int
-    focus: str | None
-    points: Points | None
-    """By place, if they order the standings; otherwise win shares do."""
-    precision: float | None
-    sprt: Sprt | None
-    tested: str
-    """The bot that a sequential test is about: the focus, or the bot named first."""
-    save_games: bool
-    chunk: int
+    bots: Annotated[
+        Bots,
+        Option(
+            "Bots, e.g. eager, threshold:target=21..30 (ten of them) or my_bot.py:MyBot; a bot may be entered "
+            "twice. `all`, or none, stands for the built-in ones.",
+            ["eager", "random"],
+            metavar="BOT",
+            positional=True,
+        ),
+    ] = written(())
+    rules: OneRuleSet = written("classic")
+    players: Annotated[
+        int | None,
+        parsed_by(player_count),
+        Option("Players per game.", 4, metavar="NUMBER", default_text="2"),
+    ] = None
+    games: Annotated[
+        OptionalCount,
+        Option(
+            "Games per matchup, e.g. 250k or 1M, rounded up to whole blocks; with --precision or --sprt, the "
+            "cap.",
+            "250k",
+            metavar="NUMBER",
+            default_text=f"{DEFAULT_GAMES}; as a cap {DEFAULT_CAP}",
+        ),
+    ] = written(None)
+    seed: Seed = 0
+    _: KW_ONLY
+    focus: Annotated[
+        str | None,
+        Option(
+            "Only matchups with this bot, which enters if it is not listed: a gauntlet.",
+            "eager",
+            metavar="BOT",
+        ),
+    ] = None
+    together: Annotated[bool, Option("One matchup of all bots.", True)] = False
+    max_matchups: Annotated[
+        int,
+        Option("Matchups at most; of more, a sample drawn with the seed.", 100, metavar="NUMBER"),
+    ] = MAX_MATCHUPS
+    points: Annotated[
+        Parsed[str | Sequence[float] | None, Points | None],
+        parsed_by(parse_points),
+        Option(
+            "Points for the first place, the second and so on; places left out get 0. The standings are then "
+            "ordered by mean points instead of win shares; players who tie share the points of their places. "
+            "Ratings, pairs and --sprt do not depend on it.",
+            "7,5,3,1",
+            metavar="NUMBERS",
+        ),
+    ] = written(None)
+    precision: Annotated[
+        Precision,
+        Option(
+            "Play until every win share in the standings is known to within ± this: half the width of its "
+            "95 % interval. With --points, it is every mean of points, to within ± this share of the points "
+            "between first and last place.",
+            "0.2%",
+            metavar="HALF",
+        ),
+    ] = written(None)
+    sprt: Annotated[
+        Parsed[str | Sprt | None, Sprt | None],
+        parsed_by(lambda test: parse_sprt(test) if isinstance(test, str) else test),
+        Option(
+            "Play one matchup until a sequential test decides whether the first bot wins LOW or HIGH points "
+            "more than its even share (of two bots 50 %).",
+            "0,1%",
+            metavar="LOW,HIGH",
+        ),
+    ] = written(None)
+    save_games: Annotated[bool, Option("Keep every game, as Parquet files.", True)] = False
     earlier: tuple[Earlier, ...] = ()
-    """The runs that this one extends, the first of them first."""
+    """The runs that this one extends, the first of them first; not an option."""
+
+    # ------------------------------------------------------------------------------------ what is played
+
+    @stored
+    def entered(self) -> tuple[str, ...]:
+        """The bots by spec, as they were named; the focus enters even if it is not."""
+        bots = [spec for bot in self.bots or (ALL,) for spec in self._expanded(bot)]
+        if self.focus is None or self.focus in numbered(bots):
+            return tuple(bots)
+        if len(make_entrants([self.focus])) > 1:
+            raise PickosimError(f"The focus is one bot, and {self.focus} stands for several.")
+        return (self.focus, *bots)
+
+    def _expanded(self, bot: str) -> Iterable[str]:
+        """The bots that a spec stands for; `all` are the built-in ones that play by these rules."""
+        return built_in_players(self.rule_set, self.players or 2) if bot == ALL else expand(bot)
+
+    @property
+    def seats(self) -> int:
+        """Players per game."""
+        return len(self.entered) if self.together else self.players or 2
+
+    @property
+    def _filled(self) -> list[str]:
+        """The bots that were entered, and copies of them for games of more players than there are bots."""
+        missing = max(0, self.seats - len(self.entered)) if len(self.entered) > 1 else 0
+        return [*self.entered, *islice(cycle(sorted(self.entered)), missing)]
+
+    @property
+    def copies(self) -> list[str]:
+        """The names of bots entered a second time, to fill games of more players than there are bots."""
+        return numbered(self._filled)[len(self.entered) :]
+
+    @stored
+    def entrants(self) -> tuple[Entrant, ...]:
+        """By name, so that the order in which bots are named does not matter."""
+        return tuple(sorted(make_entrants(self._filled), key=lambda entrant: entrant.name))
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all entrants."""
+        return [entrant.name for entrant in self.entrants]
+
+    @stored
+    def matchups(self) -> tuple[Matchup, ...]:
+        """Each is a part of the run."""
+        return tuple(self._round_robin[0])
+
+    @cached_property
+    def _round_robin(self) -> tuple[list[Matchup], int]:
+        """The matchups, and how many would be possible."""
+        return round_robin(
+            self.names, self.seats, focus=self.focus, most=self.max_matchups, seed=self.seed
+        )
+
+    @property
+    def cap(self) -> int:
+        """Games per matchup at most."""
+        stops = self.precision is not None or self.sprt is not None
+        return self.games or parse_count(DEFAULT_CAP if stops else DEFAULT_GAMES)
+
+    @property
+    def tested(self) -> str:
+        """The bot that a sequential test is about: the focus, or the bot named first."""
+        return self.focus or self.entered[0]
+
+    @stored
+    def place_points(self) -> Points | None:
+        """Points by place, if they order the standings; otherwise win shares do."""
+        return None if self.points is None else points_by_place(self.points, self.seats)
+
+    @stored
+    def chunk_size(self) -> int:
+        """Blocks per chunk."""
+        blocks = blocks_for(self.cap, self.seats)
+        new = sum(blocks - self._played_before(matchup) for matchup in self.matchups)
+        return self.chunk or blocks_per_chunk(
+            self.entrants, self.rule_set, self.seats, new, self.workers, self.seed
+        )
+
+    def _played_before(self, matchup: Matchup) -> int:
+        """Blocks of a matchup in earlier runs."""
+        runs = (run.blocks for run in self.earlier if set(matchup) <= set(run.bots))
+        return max(runs, default=0)
+
+    def check(self) -> None:
+        """Refuse what cannot be played, and stopping rules that do not fit the field, or each other."""
+        if self.together and (self.players is not None or self.focus is not None):
+            raise PickosimError(
+                "One matchup of all bots has no focus and no other number of players."
+            )
+        check_players(self.seats)
+        for entrant in self.entrants:
+            make_match([entrant.spec] * self.seats, self.rule_set, self.seed)
+        matchups = len(self.matchups)
+        if self.sprt is not None and matchups > 1:
+            raise PickosimError(
+                f"A sequential test asks what the first bot wins in one matchup, and {len(self.names)} bots in games "
+                f"of {self.seats} make {matchups}: name {self.seats} bots, or play --together."
+            )
+        if self.sprt is not None and self.precision is not None:
+            raise PickosimError("A run stops by --sprt or by --precision, not by both.")
+        if self.sprt is not None:
+            self.sprt.shares(self.seats)  # refuses what no bot can win
+
+    def extended(self, bots: Sequence[str], games: int | None, **how: Any) -> Tournament:
+        """The tournament that had more bots, or more games per matchup, from the beginning."""
+        if self.precision is not None or self.sprt is not None:
+            raise PickosimError(
+                "A run that stops by --precision or --sprt cannot be extended: how long it plays depends on its "
+                "results. Play a new one."
+            )
+        if not bots and games is None:
+            raise PickosimError("Name bots to add, or a larger number of games per matchup.")
+        if games is not None and (games < self.cap or (games == self.cap and not bots)):
+            raise PickosimError(
+                f"The run has {self.cap:,} games per matchup already; ask for more, not for {games:,}."
+            )
+        for number, bot in enumerate(bots):
+            if bot in self.entered or bot in bots[:number]:
+                where = "in the run already" if bot in self.entered else "named twice"
+                raise PickosimError(f"{quoted(bot)} is {where}.")
+        run = Earlier(tuple(self.names), self.looks[-1], self.chunk_size)
+        return replace(
+            self,
+            bots=(*self.entered, *bots),
+            games=games or self.cap,
+            earlier=(*self.earlier, run),
+            **how,
+        )
 
     @property
     def parts(self) -> int:
@@ -246,12 +309,7 @@ class Tournament(StudyBase):
     @property
     def tables(self) -> dict[str, Frame]:
         """All; without points they have no column for them."""
-        return tables_with(self.points)
-
-    @property
-    def players(self) -> int:
-        """Players per game."""
-        return len(self.matchups[0])
+        return tables_with(self.place_points)
 
     @property
     def title(self) -> str:
@@ -263,21 +321,20 @@ class Tournament(StudyBase):
             if len(self.matchups) == 1
             else "Round robin"
         )
-        said = f"{form}, {self.players} players, rules {self.rules.name}, seed {self.seed}"
-        return said if self.points is None else f"{said}, points {points_text(self.points)}"
+        title = f"{form}, {self.seats} players, rules {self.rule_set.name}, seed {self.seed}"
+        return (
+            title
+            if self.place_points is None
+            else f"{title}, points {points_text(self.place_points)}"
+        )
 
     @cached_property
     def looks(self) -> list[int]:
         """Blocks per matchup after which to check whether to stop; the last is the end anyway."""
-        blocks = blocks_for(self.games, self.players)
+        blocks = blocks_for(self.cap, self.seats)
         if self.sprt is not None:
             return list(looks(blocks, FIRST_TEST, TEST_GROWTH))
         return [blocks] if self.precision is None else list(looks(blocks))
-
-    @property
-    def bots(self) -> list[str]:
-        """The names of all entrants."""
-        return [entrant.name for entrant in self.entrants]
 
     def stage(self, number: int, sums: Sequence[Sums]) -> list[Chunk]:
         """All matchups, up to the next look."""
@@ -287,10 +344,10 @@ class Tournament(StudyBase):
         return chunks_of_matchups(
             self.matchups,
             self.entrants,
-            self.rules,
+            self.rule_set,
             self.seed,
             blocks,
-            self.chunk,
+            self.chunk_size,
             self.earlier,
         )
 
@@ -312,17 +369,17 @@ class Tournament(StudyBase):
         self, matchups: Sequence[Matchup], sums: Sequence[Sums]
     ) -> dict[str, list[Moments]]:
         """Of every bot, the moments of what orders the standings, as a share."""
-        if self.points is None:
-            return win_moments(self.bots, matchups, sums)
-        return point_moments(self.bots, matchups, sums, self.points)
+        if self.place_points is None:
+            return win_moments(self.names, matchups, sums)
+        return point_moments(self.names, matchups, sums, self.place_points)
 
     def _verdict(self, sums: Sequence[Sums]) -> str | None:
         assert self.sprt is not None
-        return self.sprt.verdict(*self._tested(sums)[:3], self.players)
+        return self.sprt.verdict(*self._tested(sums)[:3], self.seats)
 
     def _tested(self, sums: Sequence[Sums]) -> Moments:
         """The moments of the win share that a sequential test is about."""
-        (moments,) = win_moments(self.bots, self.matchups, sums)[self.tested]
+        (moments,) = win_moments(self.names, self.matchups, sums)[self.tested]
         return moments
 
     # ------------------------------------------------------------------------------------------ results
@@ -330,7 +387,7 @@ class Tournament(StudyBase):
     def frames(self, sums: Sequence[Sums]) -> Frames:
         """All result tables."""
         return tournament_frames(
-            self.bots, self.matchups, sums, self.rules.specialists, self.points
+            self.names, self.matchups, sums, self.rule_set.specialists, self.place_points
         )
 
     def status(self, sums: Sequence[Sums]) -> str:
@@ -339,68 +396,66 @@ class Tournament(StudyBase):
         moments = self._moments([self.matchups[k] for k in played], [sums[k] for k in played])
         shares = {bot: stratified_mean(groups).mean for bot, groups in moments.items()}
         leader = max(shares, key=shares.__getitem__)
-        if self.points is None:
+        if self.place_points is None:
             return f"leader {leader} {100 * shares[leader]:.1f} %"
-        return f"leader {leader} {in_points(shares[leader], self.points):.2f} points"
+        return f"leader {leader} {in_points(shares[leader], self.place_points):.2f} points"
 
     def summary(self, sums: Sequence[Sums], frames: Frames) -> dict[str, Any]:
         """What the tables do not say: how many games, why it stopped, what to keep in mind."""
-        games = sum(int(part["blocks"]) for part in sums) * self.players
-        found: dict[str, Any] = {
+        games = sum(int(part["blocks"]) for part in sums) * self.seats
+        summary: dict[str, Any] = {
             "games": games,
             "unfinished": sum(int(part["unfinished"]) for part in sums),
             "headline": headline(frames, self._is_fair),
         }
         remarks = list(self._about_schedule())
         if self.precision is not None:
-            found["widest_half"] = widest = self._widest(sums)
+            summary["widest_half"] = widest = self._widest(sums)
             remarks.append(self._about_precision(widest, self.precision))
         if self.sprt is not None:
-            found["sprt"] = {
+            summary["sprt"] = {
                 **asdict(self.sprt),
-                "llr": self.sprt.llr(*self._tested(sums)[:3], self.players),
+                "llr": self.sprt.llr(*self._tested(sums)[:3], self.seats),
                 "bounds": list(self.sprt.bounds),
                 "verdict": self._verdict(sums),
             }
-            remarks.append(self._about_test(found["sprt"], games))
-        rated = ratings_of(self.bots, self.matchups, sums)
+            remarks.append(self._about_test(summary["sprt"], games))
+        rated = ratings_of(self.names, self.matchups, sums)
         remarks += [*about_ratings(rated), *rated.remarks]
-        remarks += about_few_blocks(min(frames["standings"]["games"].to_list()) // self.players)
-        remarks += about_unfinished(found["unfinished"])
-        return found | {"sentences": [], "remarks": remarks}
+        remarks += about_few_blocks(min(frames["standings"]["games"].to_list()) // self.seats)
+        remarks += about_unfinished(summary["unfinished"])
+        return summary | {"sentences": [], "remarks": remarks}
 
     @property
     def _is_fair(self) -> bool:
         """Whether all bots have the same opponents."""
-        is_round_robin = self.focus is None and self.possible_matchups == len(self.matchups)
+        is_round_robin = self.focus is None and self._round_robin[1] == len(self.matchups)
         return is_round_robin or len(self.matchups) == 1
 
     def _about_schedule(self) -> Iterator[str]:
         if self.copies:
             yield (
-                f"{len(self.entrants) - len(self.copies)} bots in games of {self.players}: copies take the "
+                f"{len(self.entrants) - len(self.copies)} bots in games of {self.seats}: copies take the "
                 f"remaining seats ({', '.join(map(quoted, self.copies))})."
             )
-        if self.possible_matchups > len(self.matchups):
+        if self._round_robin[1] > len(self.matchups):
             yield (
-                f"A sample of {len(self.matchups):,} of {self.possible_matchups:,} possible matchups, "
+                f"A sample of {len(self.matchups):,} of {self._round_robin[1]:,} possible matchups, "
                 f"drawn with seed {self.seed}."
             )
-        played = blocks_for(self.games, self.players) * self.players
-        if played > self.games and self.precision is None and self.sprt is None:
+        played = blocks_for(self.cap, self.seats) * self.seats
+        if played > self.cap and self.precision is None and self.sprt is None:
             yield (
-                f"{self.games:,} games per matchup are not a whole number of blocks of {self.players}: "
+                f"{self.cap:,} games per matchup are not a whole number of blocks of {self.seats}: "
                 f"rounded up to {played:,}."
             )
 
     def _about_precision(self, widest: float, wanted: float) -> str:
         end = (
-            "."
-            if widest <= wanted
-            else f", and not reached within {self.games:,} games per matchup."
+            "." if widest <= wanted else f", and not reached within {self.cap:,} games per matchup."
         )
-        if self.points is not None:
-            span = self.points[0] - self.points[-1]
+        if self.place_points is not None:
+            span = self.place_points[0] - self.place_points[-1]
             return (
                 f"The widest 95 % interval of mean points is ± {span * widest:.4f}; ± {span * wanted:g} were "
                 f"asked for ({100 * wanted:g} % of the {span:g} points between first and last place){end}"
@@ -412,20 +467,20 @@ class Tournament(StudyBase):
 
     def _about_test(self, test: Mapping[str, Any], games: int) -> str:
         assert self.sprt is not None
-        even = 1 / self.players
+        even = 1 / self.seats
         first = quoted(self.tested)
         others = [quoted(bot) for bot in self.matchups[0] if bot != self.tested]
         low, high = (f"{100 * (even + off):.4g} %" for off in (self.sprt.low, self.sprt.high))
-        said = {
+        verdict = {
             "H0": f"{first} wins {low} against {listed(others)} rather than {high}",
             "H1": f"{first} wins {high} against {listed(others)} rather than {low}",
             None: f"no decision between {low} and {high} within the cap",
         }[test["verdict"]]
         bounds = " to ".join(f"{bound:.2f}" for bound in self.sprt.bounds)
         return (
-            f"Sequential test: {said} (log-likelihood ratio {test['llr']:.2f}, bounds {bounds}, "
+            f"Sequential test: {verdict} (log-likelihood ratio {test['llr']:.2f}, bounds {bounds}, "
             f"{games:,} games)."
         )
 
 
-STUDY = Tournament
+tournament = study_function(Tournament)

@@ -21,7 +21,7 @@ from pickosim.engine.tally import PARTS, Tally, win
 from pickosim.games.frames import saved_games
 from pickosim.rules import RuleSet
 from pickosim.runs.sums import Sums
-from pickosim.studies.arms import Arm, Chunk, play_arm
+from pickosim.studies.arms import Arm, ArmsJob, Chunk, play_arm
 from pickosim.studies.holders import holder_sums
 from pickosim.studies.schedule import Earlier, Matchup, matchup_chunks, matchup_lanes, rotations
 from pickosim.studies.seating import Bots, bots_by_seat, by_bot
@@ -72,12 +72,11 @@ class GameSums(NamedTuple):
 
 
 @dataclass(frozen=True)
-class MatchupJob:
+class MatchupJob(ArmsJob):
     """The games of a matchup, in all rotations of the seats."""
 
     matchup: Matchup
     """The bots by name."""
-    entrants: tuple[Entrant, ...]
     rules: RuleSet
 
     @property
@@ -117,7 +116,7 @@ def chunks_of_matchups(
     return [
         Chunk(
             lane,
-            MatchupJob(matchup, tuple(by_name[bot] for bot in matchup), rules),
+            MatchupJob(tuple(by_name[bot] for bot in matchup), matchup, rules),
             seed,
             some,
             part,

@@ -12,19 +12,19 @@ is repeated when a run is resumed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY
 from functools import cached_property
 from hashlib import sha256
 from math import ceil, sqrt
 from pathlib import Path
 from shlex import quote
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic.dataclasses import dataclass
 
 from pickosim import __version__
-from pickosim.amounts import parse_count
 from pickosim.bots.entrants import Entrant, make_entrants
 from pickosim.columns import Frame, frames_by_name, percent
 from pickosim.engine.rulebook import rulebook
@@ -37,15 +37,32 @@ from pickosim.learning.fit import Fit, calibrated, new_parameters
 from pickosim.learning.net import CHANCE_ONE, LOGIT_ONE, Net, logits_of, rounded, widened
 from pickosim.learning.weights import Weights, as_bytes, read_weights
 from pickosim.rule_files import as_arguments
-from pickosim.rules import RuleSet
 from pickosim.runs.results import Results
 from pickosim.runs.run import plan_digest
 from pickosim.runs.sums import Sums
 from pickosim.stats.moments import Moments, Rate, share_rate
-from pickosim.studies.study import Frames, StudyBase, about_unfinished, study_function
+from pickosim.studies.arms import Chunk
+from pickosim.studies.options import (
+    CHECKED,
+    Count,
+    Loads,
+    OneRuleSet,
+    Option,
+    Parsed,
+    Players,
+    Seed,
+    check_bot,
+    parsed_by,
+    written,
+)
+from pickosim.studies.study import (
+    Frames,
+    OneRuleSetStudy,
+    about_unfinished,
+    stored,
+    study_function,
+)
 from pickosim.studies.train_lessons import LEARNER, TEACHER, Lesson, Test, unpacked
-from pickosim.studies.train_options import WEIGHTS, TrainOptions
-from pickosim.studies.variants import GivenRules, StoredRules, read_rules
 
 FRAMES = frames_by_name(
     Frame(
@@ -68,38 +85,12 @@ FIRST_EPOCHS, EPOCHS = 3, 2
 FIRST_RATE, RATE, RATE_DECAY = 2e-3, 1e-3, 0.75
 """Rates of learning: of the first fit, of the second, and how they go on."""
 
+MOST_ROUNDS = 100
+
+WEIGHTS = ".npz"
+"""How the file of a champion's weights ends."""
+
 WEIGHTS_FILE = f"weights{WEIGHTS}"
-
-
-def plan(options: TrainOptions) -> Train:
-    """The training that these options ask for; whatever cannot be played is refused."""
-    given, rules = read_rules(options.rules, options.set)
-    rulebook(rules, options.players)  # raises an error if the rules do not allow these seats
-    if options.start is not None and options.start == options.out:
-        raise PickosimError(
-            f"{options.start} would be overwritten by the new weights; name another file."
-        )
-    bots = [TEACHER, SPARRING] if options.against is None else [options.against]
-    entrants = tuple(make_entrants(bots))
-    for entrant in entrants:
-        make_match([entrant.spec] * options.players, rules)  # unless it objects to them
-    return Train(
-        rules=rules,
-        given_rules=given,
-        players=options.players,
-        entrants=entrants,
-        against="" if options.against is None else entrants[0].spec,
-        start=None
-        if options.start is None
-        else Start.of(Path(options.start), rules, options.players),
-        games=parse_count(options.games),
-        rounds=options.rounds,
-        test_games=parse_count(options.test_games),
-        seed=options.seed,
-    )
-
-
-train = study_function(TrainOptions, plan)
 
 
 def tables_of(
@@ -127,69 +118,143 @@ def tables_of(
     ]
 
 
-@dataclass(frozen=True)
-class Start:
-    """Weights that a training starts from: a file, and its digest when the run began."""
-
-    file: str
-    digest: str
-
-    @classmethod
-    def of(cls, path: Path, rules: RuleSet, players: int) -> Start:
-        """The file as it is now; refused if its weights are for something else."""
-        objection = read_weights(path).objection(rules, players)
-        if objection:
-            raise PickosimError(f"{path}: {objection}.")
-        return cls(str(path), file_digest(path))
-
-    def weights(self) -> Weights:
-        """The weights, which must be as they were."""
-        if not Path(self.file).is_file():
-            raise PickosimError(
-                f"{self.file}, which the training started from, is not in {Path.cwd()}. Resume the run where it began."
-            )
-        if file_digest(Path(self.file)) != self.digest:
-            raise PickosimError(
-                f"{self.file} has changed since the run began. Restore it, or start a new run."
-            )
-        return read_weights(Path(self.file))
+def _rounds(rounds: int) -> int:
+    """A number of rounds that makes sense."""
+    if not 1 <= rounds <= MOST_ROUNDS:
+        raise PickosimError(f"A training has 1 to {MOST_ROUNDS} rounds, not {rounds}.")
+    return rounds
 
 
-@dataclass(frozen=True)
-class Train(StudyBase):
-    """What is learned, from how many games. Every lesson and every test is a part of the run."""
+@dataclass(frozen=True, config=CHECKED)
+class Train(OneRuleSetStudy):
+    """Train a champion for a rule set and a number of players.
+
+    It learns from games of `expected`, then round by round from its own. `champion:weights=FILE` plays the result.
+    Tables: rounds.
+    """
 
     kind: ClassVar[str] = "train"
     sources: ClassVar[tuple[str, ...]] = ("studies.train",)
     frame_types: ClassVar = FRAMES
     main_frame: ClassVar[str] = "rounds"
+    examples: ClassVar[tuple[str, ...]] = (
+        "pickosim train --rules my_rules.toml --players 3 --out my_champion.npz",
+        "pickosim train --rules extrawurm --players 4 --games 40k --rounds 8",
+        "pickosim train --against expected --out answer_to_expected.npz",
+    )
 
-    rules: StoredRules
-    given_rules: GivenRules
-    players: int
-    entrants: tuple[Entrant, ...]
-    """The bots that take part."""
-    against: str
-    """The bot that a best response is trained to; empty if there is none."""
-    start: Start | None
-    games: int
-    """Per round."""
-    rounds: int
-    test_games: int
-    """Per round."""
-    seed: int
+    rules: OneRuleSet = written("classic")
+    players: Players = 2
+    games: Annotated[Count, Option("Games per round.", "40k", metavar="NUMBER")] = written("20k")
+    rounds: Annotated[
+        int,
+        parsed_by(_rounds),
+        Option(
+            "Rounds; the first is of games of `expected`, or of the bot of --against. With three or more players and "
+            "without --against, one more calibrates the net.",
+            8,
+            metavar="NUMBER",
+        ),
+    ] = 6
+    test_games: Annotated[
+        Count,
+        Option(
+            "Games per round that test it against `expected`, or the bot of --against.",
+            "10k",
+            metavar="NUMBER",
+        ),
+    ] = written("4k")
+    seed: Seed = 0
+    _: KW_ONLY
+    against: Annotated[
+        str | None,
+        Loads(check_bot),
+        Option(
+            "Train a best response to this bot, which takes all other seats; it is also what tests are played against.",
+            "champion",
+            metavar="BOT",
+            default_text="`expected`, `winner` and itself in lessons, `expected` in tests",
+        ),
+    ] = None
+    start: Annotated[
+        Parsed[str | Path | None, str | None],
+        parsed_by(str),
+        Option(
+            "Weights to start from, instead of games of `expected`.",
+            "my_champion.npz",
+            metavar="FILE",
+            default_text="none: the first round is of games of `expected`",
+        ),
+    ] = written(None)
+    out: Annotated[
+        str | Path | None,
+        Option(
+            "File for the weights, e.g. my_champion.npz (its run folder is my_champion.run), or a folder for the run.",
+            "my_champion.npz",
+            metavar="FILE",
+            default_text="weights.npz in a new run in runs/",
+        ),
+    ] = None
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of the run, beside the file for the weights."""
+        if self.out is None or Path(self.out).suffix != WEIGHTS:
+            return super().folder
+        return Path(self.out).with_suffix(".run")
+
+    @stored
+    def entrants(self) -> tuple[Entrant, ...]:
+        """The bots that take part, first the one that tests are played against."""
+        return tuple(make_entrants([TEACHER, SPARRING] if self.against is None else [self.against]))
+
+    @stored
+    def start_digest(self) -> str:
+        """The digest of the weights to start from when the run began; empty if there are none."""
+        return "" if self.start is None else file_digest(Path(self.start))
+
+    def start_weights(self) -> Weights | None:
+        """The weights to start from, which must be as they were when the run began."""
+        if self.start is None:
+            return None
+        path = Path(self.start)
+        if not path.is_file():
+            raise PickosimError(
+                f"{path}, which the training started from, is not in {Path.cwd()}. Resume the run where it began."
+            )
+        if file_digest(path) != self.start_digest:
+            raise PickosimError(
+                f"{path} has changed since the run began. Restore it, or start a new run."
+            )
+        return read_weights(path)
+
+    def check(self) -> None:
+        """Refuse what cannot be played, and weights to start from that are for something else."""
+        rulebook(
+            self.rule_set, self.players
+        )  # raises an error if the rules do not allow these seats
+        if self.start is not None and self.out is not None and self.start == str(self.out):
+            raise PickosimError(
+                f"{self.start} would be overwritten by the new weights; name another file."
+            )
+        for entrant in self.entrants:
+            make_match([entrant.spec] * self.players, self.rule_set)  # unless it objects to them
+        if self.start is not None:
+            objection = read_weights(Path(self.start)).objection(self.rule_set, self.players)
+            if objection:
+                raise PickosimError(f"{self.start}: {objection}.")
 
     @property
     def title(self) -> str:
         """What is learned, in a line."""
-        return f"Training for {self.players} players, rules {self.rules.name}, seed {self.seed}"
+        return f"Training for {self.players} players, rules {self.rule_set.name}, seed {self.seed}"
 
     @property
     def command(self) -> str:
         """The command of this training."""
-        rules = " ".join(as_arguments(self.rules))
+        rules = " ".join(as_arguments(self.rule_set))
         against = f" --against {quote(self.against)}" if self.against else ""
-        start = f" --start {quote(self.start.file)}" if self.start else ""
+        start = f" --start {quote(self.start)}" if self.start else ""
         return (
             f"pickosim train {rules} --players {self.players} --games {self.games} --rounds {self.rounds} "
             f"--test-games {self.test_games} --seed {self.seed}{against}{start}"
@@ -198,7 +263,7 @@ class Train(StudyBase):
     @property
     def rival(self) -> str:
         """The bot in all other seats of a test."""
-        return self.against or TEACHER
+        return self.entrants[0].spec
 
     @property
     def _all_rounds(self) -> int:
@@ -212,7 +277,8 @@ class Train(StudyBase):
     def _tables(self, number: int) -> list[tuple[tuple[str, ...], int]]:
         if self._calibrates(number):
             return [((LEARNER,) * self.players, 100)]
-        return tables_of(self.players, number, self.against, self.start is not None)
+        against = self.rival if self.against else ""
+        return tables_of(self.players, number, against, self.start is not None)
 
     # ------------------------------------------------------------------------------------------ what is played
 
@@ -241,60 +307,53 @@ class Train(StudyBase):
     def _games_per_test(self) -> int:
         return self._blocks_per_test * self.players**2
 
-    def stage(self, number: int, sums: Sequence[Sums]) -> list[Lesson | Test]:
+    def stage(self, number: int, sums: Sequence[Sums]) -> list[Chunk]:
         """The test of the last round's net, and the lessons of the next round."""
         if number > self._all_rounds:
             return []
-        tasks: list[Lesson | Test] = []
+        tasks: list[Chunk] = []
         if number > 0:
-            self._pupil.learn(number - 1, sums)
+            self._trainer.learn(number - 1, sums)
             tasks += self._tests(number - 1)
         if number < self._all_rounds:
             tasks += self._lessons(number)
         return tasks
 
     @cached_property
-    def _pupil(self) -> _Pupil:
-        return _Pupil(self)
+    def _trainer(self) -> _Trainer:
+        return _Trainer(self)
 
-    def _lessons(self, number: int) -> Iterator[Lesson]:
+    def _task(self, part: int, job: Lesson | Test, blocks: int) -> Chunk:
+        """A part is one task."""
+        return Chunk(part, job, self.seed, range(blocks), part)
+
+    def _lessons(self, number: int) -> Iterator[Chunk]:
         """The games of a round: each table in all rotations of its seats."""
         part = number * self._parts_per_round
-        weights, calibrates = self._pupil.weights, self._calibrates(number)
+        weights, calibrates = self._trainer.weights, self._calibrates(number)
         exact = calibrates or (number <= 1 and self.start is None)
         for table, share in self._tables(number):
             games = ceil(self.games * share / (100 * self.players))
             for seat in range(self.players):
-                yield Lesson(
-                    part=part,
-                    table=table[-seat:] + table[:-seat] if seat else table,
-                    rules=self.rules,
-                    seed=self.seed,
-                    first=0,
-                    number=games,
-                    entrants=self.entrants,
-                    weights=weights,
-                    weights_digest=_digest(weights),
+                lesson = Lesson(
+                    self.entrants,
+                    table[-seat:] + table[:-seat] if seat else table,
+                    self.rule_set,
+                    weights,
+                    _digest(weights),
                     trace=1.0 if exact else TRACE,
                     cuts_off=not calibrates,
                 )
+                yield self._task(part, lesson, games)
                 part += 1
 
-    def _tests(self, number: int) -> Iterator[Test]:
+    def _tests(self, number: int) -> Iterator[Chunk]:
         """The test of a round's net, in as many parts as there are players."""
-        weights = self._pupil.weights
+        weights, table = self._trainer.weights, (LEARNER, *(self.rival,) * (self.players - 1))
+        test = Test(self.entrants, table, self.rule_set, weights, _digest(weights))
         for k in range(self.players):
-            yield Test(
-                part=(number + 1) * self._parts_per_round - self.players + k,
-                table=(LEARNER, *(self.rival,) * (self.players - 1)),
-                rules=self.rules,
-                seed=self.seed,
-                first=0,
-                number=self._blocks_per_test,
-                entrants=self.entrants,
-                weights=weights,
-                weights_digest=_digest(weights),
-            )
+            part = (number + 1) * self._parts_per_round - self.players + k
+            yield self._task(part, test, self._blocks_per_test)
 
     # ------------------------------------------------------------------------------------------------ results
 
@@ -313,7 +372,7 @@ class Train(StudyBase):
     def frames(self, sums: Sequence[Sums]) -> Frames:
         """The rounds."""
         rows = []
-        for number, (positions, error) in enumerate(self._pupil.history):
+        for number, (positions, error) in enumerate(self._trainer.history):
             tested = self._strength(number, sums)
             assert tested is not None
             games, share = tested
@@ -344,7 +403,7 @@ class Train(StudyBase):
 
     def files(self, sums: Sequence[Sums]) -> dict[str, bytes]:
         """The weights."""
-        return {WEIGHTS_FILE: self._pupil.weights}
+        return {WEIGHTS_FILE: self._trainer.weights}
 
     def deliver(self, results: Results) -> None:
         """Copy the weights to where they were asked for."""
@@ -399,13 +458,13 @@ def _digest(weights: bytes) -> str:
     return sha256(weights).hexdigest()[:16]
 
 
-class _Pupil:
+class _Trainer:
     """The net of a training, and what it has learned from."""
 
     def __init__(self, study: Train) -> None:
         self.study = study
-        facts = layout_for(rulebook(study.rules, study.players)).facts
-        start = study.start.weights() if study.start else None
+        facts = layout_for(rulebook(study.rule_set, study.players)).facts
+        start = study.start_weights()
         self.fit = Fit(widened(start.net) if start else new_parameters(facts, study.seed))
         self.seen = np.zeros(facts, np.int64)
         """How often each fact has been true; what the net that it starts from has learned counts too."""
@@ -444,7 +503,7 @@ class _Pupil:
             "run": plan_digest(study),
             "version": __version__,
         }
-        self.weights = as_bytes(Weights(self.net, study.rules, study.players, about))
+        self.weights = as_bytes(Weights(self.net, study.rule_set, study.players, about))
 
     def _fit(self, number: int, new: tuple[NDArray[np.int16], NDArray[np.float32]]) -> float:
         """Fit the net to new positions and those of the rounds before; returns the mean squared error."""
@@ -464,4 +523,4 @@ class _Pupil:
         )
 
 
-STUDY = Train
+train = study_function(Train)

@@ -6,17 +6,13 @@ a number, the targets in parts of a sure win.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pickosim.bots.entrants import Entrant, bot_parcels, check_bot_sources
-from pickosim.bots.loading import files_at
 from pickosim.bots.strategy import Strategy
-from pickosim.engine.tally import win_parts
+from pickosim.engine.tally import Tally, win_parts
 from pickosim.games.batch import play_games
 from pickosim.games.match import make_match
 from pickosim.games.recording import record_games
@@ -25,10 +21,9 @@ from pickosim.learning.learned import Learned
 from pickosim.learning.net import CHANCE_ONE, chances_of, curve
 from pickosim.learning.targets import targets_of
 from pickosim.learning.weights import weights_of
-from pickosim.parcels import Parcel
 from pickosim.rules import RuleSet
 from pickosim.runs.sums import Sums
-from pickosim.studies.schedule import lane
+from pickosim.studies.arms import Job
 
 LEARNER = "learner"
 """Stands for the net in training at a table of bots."""
@@ -41,37 +36,14 @@ _PACKED = 4
 
 
 @dataclass(frozen=True)
-class _Games:
-    """Some games at a table with the net in training."""
+class _TableJob(Job):
+    """Games at a table with the net in training, which is sent with the job."""
 
-    part: int
     table: tuple[str, ...]
     """Bots by seat."""
     rules: RuleSet
-    seed: int
-    first: int
-    """The number of the first game in the part's lane."""
-    number: int
-    """How many games, or blocks of games."""
-    entrants: tuple[Entrant, ...]
-    """The bots besides the net, with the digests of their sources."""
     weights: bytes = field(repr=False)
     weights_digest: str
-
-    @property
-    def name(self) -> str:
-        """Its part and games."""
-        return f"{self.part:06d}-{self.first:012d}-{self.first + self.number:012d}"
-
-    @property
-    def parcels(self) -> dict[str, Parcel]:
-        """The files of its bots; the net comes with the task."""
-        return bot_parcels(self.entrants)
-
-    def check(self, places: Mapping[str, Path]) -> None:
-        """Compare the bots: a worker may be on another machine, or have started before an edit."""
-        with files_at(places):
-            check_bot_sources(self.entrants)
 
     def bots(self) -> list[str | Strategy]:
         """The bots by seat; the net is loaded once."""
@@ -82,30 +54,17 @@ class _Games:
 
 
 @dataclass(frozen=True)
-class Lesson(_Games):
-    """Games to learn from."""
+class Lesson(_TableJob):
+    """Games to learn from. They are one task: positions cannot be added up."""
 
     trace: float
     cuts_off: bool
     """Whether targets beyond a certain loss or win count as that: less noise, but no longer right on average."""
 
-    @property
-    def games(self) -> int:
-        """How many games it plays."""
-        return self.number
-
-    def warm_up(self) -> None:
-        """Play a few games, for the kernels that they need."""
-        self._played(4)
-
-    def play(self, places: Mapping[str, Path], *, save_games: bool) -> tuple[Sums, bytes]:
+    def play(self, seed: int, first: int, blocks: int) -> tuple[Sums, list[Tally]]:
         """Features and targets of the positions after turns of the learner; after all turns in the first round."""
-        with files_at(places):
-            return self._played(self.number), b""
-
-    def _played(self, number: int) -> Sums:
-        match = make_match(self.bots(), self.rules, self.seed)
-        recording = record_games(match, lane(self.part) + self.first, number)
+        match = make_match(self.bots(), self.rules, seed)
+        recording = record_games(match, first, blocks)
         slots = features_of(match.books, recording.positions, recording.seat)
         learns = np.array([bot == LEARNER for bot in self.table])
         if learns.any():
@@ -124,44 +83,34 @@ class Lesson(_Games):
             "slots": packed(slots[keep]),
             "targets": np.rint(targets * np.float64(CHANCE_ONE)).astype(np.int64),
             "unfinished": np.array((~recording.tally.finished).sum(), np.int64),
-        }
+        }, []
 
 
 @dataclass(frozen=True)
-class Test(_Games):
+class Test(_TableJob):
     """Blocks of games of the net against a bot in all other seats, with the same dice in each seat."""
 
     @property
     def games(self) -> int:
-        """One per seat and block."""
-        return self.number * len(self.table)
+        """One per seat."""
+        return len(self.table)
 
-    def warm_up(self) -> None:
-        """Play a few games, for the kernels that they need."""
-        self._played(2)
-
-    def play(self, places: Mapping[str, Path], *, save_games: bool) -> tuple[Sums, bytes]:
+    def play(self, seed: int, first: int, blocks: int) -> tuple[Sums, list[Tally]]:
         """The wins of the net, with the squares of blocks."""
-        with files_at(places):
-            return self._played(self.number), b""
-
-    def _played(self, number: int) -> Sums:
-        won = np.zeros(number, np.int64)
+        won = np.zeros(blocks, np.int64)
         unfinished = 0
         bots, players = self.bots(), len(self.table)
         for seat in range(players):
             seated = [bots[(k - seat) % players] for k in range(players)]
-            tally = play_games(
-                make_match(seated, self.rules, self.seed), lane(self.part) + self.first, number
-            )
+            tally = play_games(make_match(seated, self.rules, seed), first, blocks)
             won += win_parts(tally.rank)[:, seat]
             unfinished += int((~tally.finished).sum())
         return {
-            "blocks": np.array(number, np.int64),
+            "blocks": np.array(blocks, np.int64),
             "won": won.sum(),
             "won_squared": (won * won).sum(),
             "unfinished": np.array(unfinished, np.int64),
-        }
+        }, []
 
 
 def packed(slots: NDArray[np.int16]) -> NDArray[np.int64]:

@@ -5,24 +5,32 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import product, takewhile
 from math import prod
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, PlainSerializer
+from pydantic import BeforeValidator
 from pydantic.dataclasses import dataclass
 
 from pickosim.amounts import expand_range, split_list
+from pickosim.bots.entrants import numbered
 from pickosim.errors import PickosimError, RulesError, suggest
 from pickosim.rule_files import complete_rules, differences, load_rules
 from pickosim.rules import RuleSet
 
-StoredRules = Annotated[
-    RuleSet,
-    PlainSerializer(RuleSet.as_dict),
-    BeforeValidator(lambda given: given if isinstance(given, RuleSet) else complete_rules(given)),
-]
+
+def _from_plan(rules: Any) -> Any:
+    """Rules, or each of a list, that a plan has in full; others as they are."""
+    if isinstance(rules, list):
+        return [_from_plan(each) for each in rules]
+    return complete_rules(rules) if isinstance(rules, dict) else rules
+
+
+FROM_PLAN = BeforeValidator(_from_plan)
+
+StoredRules = Annotated[RuleSet, FROM_PLAN]
 """Rules in a plan: all options, whatever the file or preset says later."""
 
 GivenRules = dict[str, Any] | None
@@ -44,7 +52,6 @@ class Variant:
 
     name: str
     rules: StoredRules
-    given_rules: GivenRules = None
 
 
 def make_variants(
@@ -67,18 +74,20 @@ def make_variants(
         )
     if not number:
         raise PickosimError("There is no variant to play: name rules, e.g. classic and short.")
-    return _named(_variant(spec, sets, texts) for spec in rules for texts in product(*swept))
+    variants = [_variant(spec, sets, texts) for spec in rules for texts in product(*swept)]
+    names = numbered(variant.name for variant in variants)
+    return [replace(variant, name=name) for variant, name in zip(variants, names, strict=True)]
 
 
 def sweep_texts(sweep: str) -> list[str]:
     """The values of a sweep, each as `--set` takes it: `dice=7..9` is dice=7, dice=8, dice=9."""
     option, equals, values = sweep.partition("=")
-    found = [value for part in split_list(values) for value in expand_range(part)]
-    if not (equals and option.strip() and all(found)):
+    swept = [value for part in split_list(values) for value in expand_range(part)]
+    if not (equals and option.strip() and all(swept)):
         raise RulesError(
             f"--sweep {sweep}: an option is swept with option=value,value, such as dice=7,8,9."
         )
-    return list(dict.fromkeys(f"{option.strip()}={value}" for value in found))
+    return list(dict.fromkeys(f"{option.strip()}={value}" for value in swept))
 
 
 def named_variant(variants: Sequence[Variant], name: str | None) -> Variant:
@@ -106,8 +115,7 @@ def _variant(spec: str | Path | RuleSet, sets: Sequence[str], texts: Sequence[st
     base, own = _with_options(spec)
     name = " ".join([load_rules(base).name, *own, *texts])
     with _blamed_on_sweep(texts):
-        given, rules = read_rules(base, [*sets, *own, *texts])
-    return Variant(name, rules, given)
+        return Variant(name, load_rules(base, [*sets, *own, *texts]))
 
 
 def _with_options(spec: str | Path | RuleSet) -> tuple[str | Path | RuleSet, list[str]]:
@@ -125,22 +133,10 @@ def _blamed_on_sweep(texts: Sequence[str]) -> Iterator[None]:
     try:
         yield
     except RulesError as error:
-        said = str(error)
+        message = str(error)
         for text in texts:
-            said = said.replace(f"--set {text}", f"--sweep {text}")
-        raise RulesError(said) from None
-
-
-def _named(variants: Iterator[Variant]) -> list[Variant]:
-    """The variants, those of a name that is taken numbered."""
-    copies: Counter[str] = Counter()
-    found = []
-    for variant in variants:
-        copies[variant.name] += 1
-        number = copies[variant.name]
-        name = variant.name if number == 1 else f"{variant.name}#{number}"
-        found.append(Variant(name, variant.rules, variant.given_rules))
-    return found
+            message = message.replace(f"--set {text}", f"--sweep {text}")
+        raise RulesError(message) from None
 
 
 def _refuse_twice(swept: Sequence[Sequence[str]]) -> None:
