@@ -180,7 +180,7 @@ def diff_rules(a: str | Path | RuleSet, b: str | Path | RuleSet) -> pl.DataFrame
 def list_strategies() -> pl.DataFrame:
     """All bots that can be named: what each one does, its parameters with their defaults, whose idea it is."""
     from pickosim.bots.catalogue import catalogue
-    from pickosim.reports.bot_text import parameters_text
+    from pickosim.reports.listings import parameters_text
 
     return pl.DataFrame(
         [

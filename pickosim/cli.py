@@ -118,7 +118,7 @@ def bench(
 ) -> None:
     """Measure games per second on this machine."""
     from pickosim.bench import run_bench
-    from pickosim.reports.bench_text import bench_tables
+    from pickosim.reports.listings import bench_tables
 
     with compiling():
         rows = run_bench(seconds)

@@ -188,7 +188,7 @@ def _about_reuse(folder: Path, began: Tournament, study: Tournament) -> str:
 
 def report(run: str | Path | Results, path: str | Path | None = None) -> Path:
     """Write the HTML page of a finished run, by default into its folder; returns its path."""
-    from pickosim.reports.html_report import write_report
+    from pickosim.reports.page import write_report
 
     folder = run.folder if isinstance(run, Results) else Path(run)
     if folder is None:

@@ -134,7 +134,7 @@ def progress_bar() -> Iterator[Progress]:
 
 def show_results(results: Results, form: Literal["text", "json", "csv"]) -> None:
     """The results on standard output, and where they are kept on standard error."""
-    from pickosim.reports.result_text import as_csv, as_json, as_text
+    from pickosim.reports.views import as_csv, as_json, as_text
 
     if form == "json":
         print(json_of(as_json(results)))

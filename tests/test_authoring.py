@@ -14,7 +14,7 @@ from pickosim.bots.loading import built_in_bots, load_bot
 from pickosim.bots.view import METHODS
 from pickosim.cli import run
 from pickosim.errors import PickosimError
-from pickosim.reports.bot_text import bot_page, bots_table
+from pickosim.reports.listings import bot_page, bots_table
 
 KINDS = pytest.mark.parametrize(
     "kind", [[], ["--simple"], ["--valuation"]], ids=["bot", "simple", "valuation"]

@@ -28,7 +28,7 @@ from pickosim.bots.entrants import Entrant, make_entrants
 from pickosim.errors import PickosimError
 from pickosim.games.match import make_match
 from pickosim.games.pickups import branch_pickups
-from pickosim.reports.balance_text import balance_text
+from pickosim.reports.views import as_text
 from pickosim.rule_files import load_rules
 from pickosim.rules import SPECIALISTS
 from pickosim.runs import run as run_module
@@ -504,7 +504,7 @@ def test_sensitivity_is_corrected_for_all_that_is_tested(varied):
 
 def told(results: Results, width: int) -> str:
     console = Console(width=width, file=StringIO(), color_system=None)
-    for one in balance_text(results):
+    for one in as_text(results):
         console.print(one)
     return console.file.getvalue()
 
@@ -515,10 +515,11 @@ def test_what_is_told_fits_the_terminal(varied, width):
     assert max(map(len, text.splitlines())) <= width
     for words in (
         "what one is worth",
-        "by phase",
-        "by starting tile",
-        "an association",
+        "by phase, standing",
         "●",
+        "by starting tile",
+        "° as given",
+        "an association",
     ):
         assert words in text
 

@@ -7,21 +7,29 @@ import sys
 from itertools import pairwise
 from math import inf, nan
 
+import altair as alt
 import numpy as np
 import polars as pl
 import pytest
 
 import pickosim
-from pickosim.columns import Frame
+from pickosim.columns import POINTS, Frame
 from pickosim.errors import PickosimError
 from pickosim.reports import charts
+from pickosim.reports.cells import difference_label
+from pickosim.reports.page import chart_specs
+from pickosim.runs.results import Results
 from pickosim.stats.quantiles import histogram_quantile
+from pickosim.studies.calibrate import FEW_POSITIONS
 from pickosim.studies.compare_results import FRAMES as COMPARE
+from pickosim.studies.kinds import study_kind
 from pickosim.studies.measures import MEASURES
 from pickosim.studies.pickup_worths import FRAMES as BALANCE
+from pickosim.studies.pickup_worths import GROUPS
 from pickosim.studies.schedule import lane
 from pickosim.studies.tournament_results import ALL_BOTS
 from pickosim.studies.tournament_results import FRAMES as TOURNAMENT
+from pickosim.studies.views import MOST_ROWS
 
 LONG = "threshold:target=25,last_dice=2"
 
@@ -35,6 +43,14 @@ def frame_of(table: Frame, rows) -> pl.DataFrame:
 
 def interval(name, value, half=0.01):
     return {name: value, f"{name}_low": value - half, f"{name}_high": value + half}
+
+
+def draw(kind: str, name: str, players: int = 2, points=None, **frames) -> alt.TopLevelMixin | None:
+    """A chart of a kind of study, from these tables."""
+    plan = {"matchups": [["a"] * players], "place_points": points, "reference": "classic"}
+    results = Results(frames, {"kind": kind, "plan": plan, "result": {}})
+    (view,) = (view for view in study_kind(kind).views if view.address == name)
+    return charts.draw(view, results)
 
 
 def shown(chart) -> list[dict]:
@@ -82,7 +98,7 @@ def test_long_names_are_broken_at_their_joints(name, lines):
 
 def test_a_value_is_written_with_interval_and_games():
     row = {"gain": 0.0123, "gain_low": -0.01, "gain_high": 0.03, "games": 12_000}
-    said = charts.value_text(row, "gain", charts.points_of)
+    said = charts.value_text(row, "gain", POINTS) + charts.games_text(row)
     assert said == "+1.23 points (95 %: -1.00 points to +3.00 points), 12,000 games"
 
 
@@ -90,7 +106,7 @@ def test_a_value_is_written_with_interval_and_games():
 
 
 def test_win_shares_are_in_per_cent_with_an_even_share():
-    points = shown(charts.win_shares(standings(["eager", LONG]), 4))
+    points = shown(draw("tournament", "standings", 4, standings=standings(["eager", LONG])))
     assert [point["value"] for point in points] == pytest.approx([50.0, 40.0])
     assert [point["low"] for point in points] == pytest.approx([49.0, 39.0])
     assert {point["at"] for point in points} == {25.0}
@@ -103,7 +119,7 @@ def test_points_have_their_own_scale_with_an_even_share():
         mean_points_low=pl.Series([4.0, 3.0]),
         mean_points_high=pl.Series([4.5, 4.0]),
     )
-    points = shown(charts.mean_points(ranked, 4.0))
+    points = shown(draw("tournament", "standings", 4, [7, 5, 3, 1], standings=ranked))
     assert [(point["low"], point["value"], point["high"]) for point in points] == [
         (4.0, 4.25, 4.5),
         (3.0, 3.5, 4.0),
@@ -118,7 +134,8 @@ def test_places_are_stacked_in_the_order_of_the_standings():
         for bot, shares in (("b", (0.2, 0.3, 0.5)), ("a", (0.5, 0.3, 0.2)))
         for place, share in enumerate(shares, start=1)
     ]
-    points = shown(charts.places(frame_of(TOURNAMENT["places"], rows), standings(["a", "b"])))
+    frames = {"places": frame_of(TOURNAMENT["places"], rows), "standings": standings(["a", "b"])}
+    points = shown(draw("tournament", "places", 3, **frames))
     found = [(point["label"], point["group"], round(point["value"])) for point in points]
     assert found[:3] == [("a", "place 1", 50), ("a", "place 2", 30), ("a", "place 3", 20)]
     assert [value for _, _, value in found[3:]] == [20, 30, 50]
@@ -127,7 +144,7 @@ def test_places_are_stacked_in_the_order_of_the_standings():
 
 def test_charts_show_no_more_bots_than_there_is_room_for():
     many = standings([f"bot{k}" for k in range(100)])
-    assert len(shown(charts.win_shares(many, 2))) == charts.MOST_ROWS
+    assert len(shown(draw("tournament", "standings", standings=many))) == MOST_ROWS
 
 
 def test_the_cross_table_has_the_numbers_of_the_standings():
@@ -139,17 +156,19 @@ def test_the_cross_table_has_the_numbers_of_the_standings():
             for one, other, share in (("a", "b", 0.2), ("b", "a", 0.8), ("c", "a", 0.6))
         ],
     )
-    cells = shown(charts.cross_table(ranked, pairs))
+    cells = shown(draw("tournament", "cross-table", standings=ranked, pairs=pairs))
     found = {(cell["label"], cell["column"]): cell["share"] for cell in cells}
     assert found == pytest.approx({("1 b", 3): 80.0, ("2 c", 3): 60.0, ("3 a", 1): 20.0})
 
 
 def test_ratings_that_are_not_finite_are_not_drawn():
-    points = shown(charts.ratings(standings(["a", "b", "c"], [inf, 1500.0, nan])))
+    some = standings(["a", "b", "c"], [inf, 1500.0, nan])
+    points = shown(draw("tournament", "ratings", standings=some))
     assert [(point["label"], point["low"], point["high"]) for point in points] == [
         ("b", 1488.0, 1512.0)
     ]
-    assert charts.ratings(standings(["a", "b"], [inf, -inf])) is None
+    none = standings(["a", "b"], [inf, -inf])
+    assert draw("tournament", "ratings", standings=none) is None
 
 
 @pytest.mark.parametrize("longest", [40, 700, 2000])
@@ -158,7 +177,7 @@ def test_all_games_are_in_the_bars_of_lengths(longest):
     turns = np.append(random.integers(20, 20 + longest // 4, 5000), [longest])
     values, counts = np.unique(turns, return_counts=True)
     frame = pl.DataFrame({"turns": values, "games": counts})
-    points = shown(charts.lengths(frame))
+    points = shown(draw("tournament", "lengths", lengths=frame))
     assert sum(point["value"] for point in points) == pytest.approx(100)
     assert len(points) <= charts.MOST_BARS + 2
     assert all(point["at"] == pytest.approx(turns.mean()) for point in points)
@@ -178,7 +197,8 @@ def test_seats_are_shown_against_their_mean():
         for bot, shares in ((ALL_BOTS, (0.55, 0.45)), ("eager", (0.8, 0.7)))
         for seat, share in enumerate(shares)
     ]
-    points = shown(charts.seats(frame_of(TOURNAMENT["seats"], rows), standings(["eager"])))
+    frames = {"seats": frame_of(TOURNAMENT["seats"], rows), "standings": standings(["eager"])}
+    points = shown(draw("tournament", "seats", **frames))
     assert [point["value"] for point in points] == pytest.approx([5, -5, 5, -5])
     assert "80.00 %" in points[2]["said"]
 
@@ -197,20 +217,21 @@ def test_effects_leave_out_what_was_not_tested_or_did_not_differ():
     columns = ("difference", "difference_low", "difference_high", "p_adjusted")
     common = {"players": 2, "variant": "short", "games": 100, **dict.fromkeys(columns)}
     measures = pl.DataFrame([common | row for row in rows], infer_schema_length=None)
-    points = shown(charts.effects(measures))
+    points = shown(draw("compare", "effects", measures=measures))
     found = [(point["panel"], point["value"], point["beyond"]) for point in points]
     assert found == [
         ("turns per game", -2.0, True),
         ("ties, points", 2.0, False),
     ]
-    assert charts.effects(measures.head(1)) is None
+    assert draw("compare", "effects", measures=measures.head(1)) is None
 
 
 @pytest.mark.parametrize("measure", [m for m in MEASURES.values() if m.percentile is None])
 def test_a_panel_of_differences_names_their_unit_in_a_title_that_fits(measure):
     row = {"measure": measure.name, **interval("difference", 0.5), "p_adjusted": 0.001}
     row |= {"players": 2, "variant": "short", "games": 100}
-    (point,) = shown(charts.effects(frame_of(COMPARE["measures"], [row])))
+    measures = frame_of(COMPARE["measures"], [row])
+    (point,) = shown(draw("compare", "effects", measures=measures))
     assert max(map(len, point["panel"].split("\n"))) <= 30
     assert point["value"] == (50.0 if measure.is_share else 0.5)
     assert ("points" in point["panel"]) == measure.is_share
@@ -221,7 +242,7 @@ def test_the_percentiles_of_variants_are_those_of_their_games():
     """As numpy finds them in the lengths of the single games, for every variant and number of players."""
     variants, sizes, games, seed = ["classic", "short"], (2, 3), 200, 11
     results = pickosim.compare(variants, ["eager"], sizes, games, seed, workers=1)
-    points = shown(charts.variant_lengths(results.lengths))
+    points = shown(draw("compare", "lengths", lengths=results.lengths))
     found = {(point["panel"], point["label"]): point for point in points}
     expected = {}
     for part, size in enumerate(sizes):
@@ -274,7 +295,7 @@ def pickups(gains) -> pl.DataFrame:
 
 
 def test_pick_ups_are_sorted_and_marked_by_what_is_beyond_chance():
-    points = shown(charts.pickups(pickups({"raven": 0.01, "apple": 0.05})))
+    points = shown(draw("balance", "pickups", pickups=pickups({"raven": 0.01, "apple": 0.05})))
     assert [(point["panel"], point["label"], point["beyond"]) for point in points] == [
         ("eager, 2 players", "apple", True),
         ("eager, 4 players", "apple", True),
@@ -285,9 +306,156 @@ def test_pick_ups_are_sorted_and_marked_by_what_is_beyond_chance():
 
 
 def test_a_chart_says_how_it_is_laid_out():
-    spec = charts.pickups(pickups({"raven": 0.01, "apple": 0.05})).to_dict()
+    spec = draw("balance", "pickups", pickups=pickups({"raven": 0.01, "apple": 0.05})).to_dict()
     assert spec["usermeta"] == {"panels": 2, "panel": charts.PANEL, "legend": 0}
     assert spec["spec"]["width"] == charts.PANEL
+
+
+# -------------------------------------------------------------------------------- the order of axes
+
+
+@pytest.fixture(scope="module")
+def runs() -> dict[str, Results]:
+    """A small run of each kind with charts; in the ratings `eager` has no interval, and is not the last."""
+    options = {"seed": 1, "workers": 1}
+    bots = ["random", "thief", "eager", "cautious"]
+    short = ["exact_only=[]", "tiles={21=1,22=1,23=1,24=1,25=2,26=2}", "turn_limit=150"]
+    rules = pickosim.load_rules("extrawurm", [*short, "specialists={weasel=22,apple=24}"])
+    return {
+        "tournament": pickosim.tournament(bots, "extrawurm", 3, games=60, **options),
+        "compare": pickosim.compare(["classic", "short", "french"], bots, "2-3", 24, **options),
+        "balance": pickosim.balance(
+            rules, ["eager", "cautious"], 2, 30, sensitivity=True, **options
+        ),
+        "calibrate": pickosim.calibrate("champion", players=2, games=300, **options),
+    }
+
+
+def tournament_orders(results: Results) -> dict[str, dict]:
+    bots = results.standings["bot"].to_list()
+    rated = results.standings.sort("rating", descending=True)["bot"].to_list()
+    seats = ["seat 0 (begins)", "seat 1", "seat 2"]
+    specialists = [
+        name for name in dict.fromkeys(results.specialists["specialist"]) if name != "raven"
+    ]
+    assert rated.index("eager") < len(rated) - 1
+    assert results.standings.filter(bot="eager")["rating_error"].to_list() == [None]
+    return {
+        "standings": {"y": bots},
+        "places": {"y": bots, "opacity": ["place 1", "place 2", "place 3"]},
+        "cross-table": {"y": [f"{k} {bot}" for k, bot in enumerate(bots, 1)], "x": [1, 2, 3, 4]},
+        "ratings": {"y": rated},
+        "scores": {"facet": bots},
+        "lengths": {},
+        "seats": {"y": seats, "facet": ["all bots", *bots]},
+        "specialists": {"y": specialists, "facet": bots},
+    }
+
+
+def compare_orders(results: Results) -> dict[str, dict]:
+    sizes = ["2 players", "3 players"]
+    seats = ["seat 0 (begins)", "seat 1", "seat 2"]
+    tested = results.measures.filter(
+        pl.col("p_adjusted").is_not_null(), (pl.col("difference") != 0).any().over("measure")
+    )
+    labels = [
+        charts.broken(difference_label(name), 30) for name in dict.fromkeys(tested["measure"])
+    ]
+    return {
+        "effects": {
+            "y": ["short", "french"],
+            "facet": labels,
+            **dict.fromkeys(("color", "yOffset"), sizes),
+        },
+        "lengths": {"y": ["classic", "short", "french"], "facet": sizes},
+        "seats": {
+            "y": ["classic", "short", "french"],
+            "facet": sizes,
+            **dict.fromkeys(("color", "yOffset"), seats),
+        },
+    }
+
+
+def balance_orders(results: Results) -> dict[str, dict]:
+    levels = ["eager, 2 players", "cautious, 2 players"]
+    by_worth = (
+        results.pickups.group_by("specialist")
+        .agg(pl.col("gain").mean())
+        .sort("gain", descending=True)["specialist"]
+        .to_list()
+    )
+    specialists = list(dict.fromkeys(results.pickups_by["specialist"]))
+    groups = {
+        f"pickups-by-{by}": {
+            "y": [
+                charts.broken(group)
+                for of, group in GROUPS
+                if of == by and group in results.pickups_by["group"]
+            ],
+            "facet": specialists,
+            **dict.fromkeys(("color", "yOffset"), levels),
+        }
+        for by in ("phase", "standing", "former")
+    }
+    settings = {
+        "tile": {"x": [str(tile) for tile in range(21, 27)], "facet": specialists, "color": levels},
+        "number": {"x": [str(worms) for worms in range(7)], "color": levels},
+    }
+    return {
+        "pickups": {"y": by_worth, "facet": levels},
+        "pickups-score": {"y": by_worth, "facet": levels},
+        **groups,
+        **{
+            f"{what}-by-{name}": orders
+            for name, orders in settings.items()
+            for what in ("worth", "pick-ups")
+        },
+    }
+
+
+def calibrate_orders(results: Results) -> dict[str, dict]:
+    leads = results.by_lead.filter(pl.col("positions") >= FEW_POSITIONS)
+    bands = [*(f"{low} to {low + 4}" for low in range(0, 40, 5)), "40 or more"]
+    return {
+        "deciles": {"y": [f"{low} to {low + 10} %" for low in range(0, 100, 10)]},
+        "by-lead": {
+            "y": [
+                f"{'≥ ' if lead == 10 else '≤ ' if lead == -10 else ''}{lead:+d}"
+                for lead in sorted(set(leads["lead"]), reverse=True)
+            ],
+            "x": [band for band in bands if band in leads["worms_left"]],
+        },
+    }
+
+
+def orders_in(spec: dict) -> dict[str, list]:
+    """The order of every axis, panel and legend of names, as a specification gives it; all layers agree."""
+    found: dict[str, list] = {}
+    layers = [spec, *spec.get("spec", spec)["layer"]]
+    for encoding in (layer.get("encoding", {}) for layer in layers):
+        for channel, what in encoding.items():
+            if what.get("type") in ("nominal", "ordinal") and channel not in ("tooltip", "order"):
+                assert found.setdefault(channel, what["sort"]) == what["sort"], channel
+    return found | ({"facet": spec["facet"]["sort"]} if "facet" in spec else {})
+
+
+@pytest.mark.parametrize(
+    "intended", [tournament_orders, compare_orders, balance_orders, calibrate_orders]
+)
+def test_every_axis_is_in_its_order(runs, intended):
+    results = runs[intended.__name__.removesuffix("_orders")]
+    assert {name: orders_in(spec) for name, spec in chart_specs(results).items()} == intended(
+        results
+    )
+
+
+def test_a_label_that_a_panel_lacks_keeps_its_place():
+    points = [
+        {"panel": panel, "label": label, "value": 1.0, "low": None, "high": None, "said": ""}
+        for panel, labels in (("one", "bd"), ("two", "abcd"), ("three", "de"))
+        for label in labels
+    ]
+    assert orders_in(charts.dots(points, "x").to_dict())["y"] == ["a", "b", "c", "d", "e"]
 
 
 # -------------------------------------------------------------------------------- the theme

@@ -34,8 +34,8 @@ from pickosim import cli
 from pickosim.amounts import LANE
 from pickosim.bots.loading import built_in_bots
 from pickosim.games.trace import Event
-from pickosim.reports.html_report import command_again
 from pickosim.reports.layout import grid
+from pickosim.reports.page import command_again
 from pickosim.reports.story import TableState
 from pickosim.rule_files import PRESETS, load_rules
 from pickosim.rules import SPECIALISTS

@@ -30,8 +30,8 @@ from pickosim.bots.entrants import split_bot_list
 from pickosim.errors import PickosimError
 from pickosim.games.batch import play_games
 from pickosim.games.match import make_match
-from pickosim.reports.compare_text import compare_text
-from pickosim.reports.intervals import drawn
+from pickosim.reports.layout import drawn
+from pickosim.reports.views import as_text
 from pickosim.rule_files import load_rules
 from pickosim.runs.progress import Progress
 from pickosim.runs.results import Results
@@ -667,7 +667,7 @@ def test_a_single_block_tells_nothing_of_differences():
     assert (row["games"], row["p_value"]) == (2, 1.0)
     assert row["difference_high"] == float("inf")
     console = Console(width=80, file=StringIO())
-    console.print(*compare_text(results), sep="\n")
+    console.print(*as_text(results), sep="\n")
     assert "turns per game (unknown with so few games)" in " ".join(console.file.getvalue().split())
 
 
@@ -681,7 +681,7 @@ def test_an_interval_as_text():
 @pytest.mark.parametrize("width", [80, 120, 400])
 def test_words_fit_the_terminal(compared, width):
     console = Console(width=width, file=StringIO(), highlight=False, markup=False)
-    console.print(*compare_text(compared), sep="\n")
+    console.print(*as_text(compared), sep="\n")
     printed = console.file.getvalue()
     lines = printed.split("\n")
     assert max(map(len, lines)) <= width

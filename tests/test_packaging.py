@@ -38,13 +38,12 @@ LAYERS = {
     "    ": "turn_odds",
     "stats": "distributions moments estimates quantiles multiple_testing ratings sprt",
     "runs": "sums progress provenance orders manifest folder results at_worker cluster workers run",
-    "studies": "schedule seating measures variants options balance_options kinds study arms "
-    "holders sentences tournament_sums tournament_results tournament ladder rank compare_sums compare_results compare_findings "
+    "studies": "views schedule seating measures variants options balance_options kinds study arms "
+    "holders sentences tournament_sums tournament_results tournament ladder rank compare_sums compare_findings compare_results "
     "compare pickup_worths balance_findings balance train_lessons train calibrate "
     "experiments stored warm",
     " ": "bench",
-    "reports": "layout intervals cells story rules_text bot_text odds_text bench_text tournament_text compare_text balance_text calibrate_text "
-    "result_text runs_text charts figures notebook html_report",
+    "reports": "layout cells story odds_text listings views charts page notebook",
     "  ": "run_api api __init__ terminal completion",
     "commands": "parameters studies runs rules bots games",
     "   ": "cli",

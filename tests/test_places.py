@@ -17,9 +17,8 @@ from pickosim import Results
 from pickosim.amounts import parse_points, points_by_place
 from pickosim.engine.tally import PARTS
 from pickosim.errors import PickosimError
-from pickosim.reports.figures import figures_of
 from pickosim.reports.layout import Grid
-from pickosim.reports.tournament_text import tournament_text
+from pickosim.reports.views import as_text, shown_views
 from pickosim.runs.folder import RunFolder
 from pickosim.studies.tournament_results import FRAMES, tournament_frames
 from pickosim.studies.tournament_sums import GROUPS, _empty_game_sums, add_games
@@ -385,19 +384,23 @@ def test_points_that_do_not_fit_are_refused(points, said):
 
 
 def shown_titles(results: Results) -> list[str]:
-    return [part.title for part in tournament_text(results) if isinstance(part, Grid)]
+    return [part.title for part in as_text(results) if isinstance(part, Grid)]
+
+
+def addresses(results: Results) -> list[str]:
+    return [view.address for view, _ in shown_views(results)]
 
 
 def test_places_are_shown_where_more_than_two_play(saved):
     pair = tournament(["eager", "random"], games=40)
     assert not any(title.startswith("Places") for title in shown_titles(pair))
-    assert "places" not in [figure.name for figure in figures_of(pair)]
+    assert "places" not in addresses(pair)
     assert len(pair.places) == 4
     width = (saved.places["place_share_high"] - saved.places["place_share_low"]).max()
     assert shown_titles(saved)[1] == (
         f"Places, in % of a bot's games, ties shared (95 %: ± {50 * width:.2f} at most; 1,600 games per bot)"
     )
-    assert [figure.name for figure in figures_of(saved)][:2] == ["standings", "places"]
+    assert addresses(saved)[:2] == ["standings", "places"]
 
 
 def test_a_run_without_places_is_shown_without_them(saved):
@@ -406,4 +409,4 @@ def test_a_run_without_places_is_shown_without_them(saved):
     plan = {name: value for name, value in saved.manifest["plan"].items() if name != "place_points"}
     results = Results(frames, {**saved.manifest, "plan": plan}, Path())
     assert not any(title.startswith("Places") for title in shown_titles(results))
-    assert [figure.name for figure in figures_of(results)][:2] == ["standings", "cross-table"]
+    assert addresses(results)[:2] == ["standings", "cross-table"]

@@ -17,7 +17,7 @@ from pickosim.cli import run
 from pickosim.columns import Frame
 from pickosim.errors import PickosimError
 from pickosim.reports.cells import shown_columns
-from pickosim.reports.html_report import (
+from pickosim.reports.page import (
     MOST_CSV_ROWS,
     MOST_ROWS,
     _html_column,
@@ -272,7 +272,7 @@ def test_a_long_name_is_broken_between_its_parameters():
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_only_seen_is_called_an_association(runs, kind):
     page = (runs[kind] / "report.html").read_text(encoding="utf-8")
-    assert ("This is an association" in page) == (kind != "compare")
+    assert ("This is an association" in page) == (kind == "tournament")
 
 
 def replace_tables(folder: Path, tables: dict[str, pl.DataFrame]) -> None:

@@ -382,7 +382,7 @@ def test_another_word_in_a_sentence_or_label_does_not_matter(copied, whole, tmp_
         studies__tournament_results=("The lead is beyond chance", "The lead is no accident"),
         studies__measures=("winner's margin, worms", "lead of the winner, worms"),
         columns=("Share of games won", "Portion of games won"),
-        reports__tournament_text=("By seat, all bots together", "Seats"),
+        reports__cells=("95 % interval", "95 % range"),
     )
     for path in sorted((copied / "sums").iterdir())[:2]:
         path.unlink()

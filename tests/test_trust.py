@@ -27,8 +27,8 @@ import pickosim
 from pickosim import cli
 from pickosim.errors import PickosimError
 from pickosim.files import digest
-from pickosim.reports.html_report import report_page
-from pickosim.reports.result_text import as_json, as_text
+from pickosim.reports.page import report_page
+from pickosim.reports.views import as_json, as_text
 from pickosim.run_api import game_of_run
 from pickosim.runs.folder import RunFolder
 from pickosim.runs.manifest import sealed

@@ -70,7 +70,7 @@ def check_content(wheel: Path) -> None:
     wanted = {str(path.relative_to(ROOT)) for path in files_in(PACKAGE)}
     wanted |= {f"pickosim/strategies/{path.relative_to(bots)}" for path in files_in(bots)}
     assert names == wanted, f"in the wheel or in the checkout only: {sorted(names ^ wanted)}"
-    for kind in ("presets/*.toml", "bots/templates/*", "reports/page/*"):
+    for kind in ("presets/*.toml", "bots/templates/*", "reports/assets/*"):
         assert list(PACKAGE.glob(kind)), f"pickosim/{kind} is what this test is about"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rule_pages import SECTION, classic_file, rules_page
@@ -18,6 +18,7 @@ from pickosim.studies.experiments import experiment_schema
 from pickosim.studies.kinds import KINDS, options_of, study_kind
 from pickosim.studies.measures import MEASURES
 from pickosim.studies.options import declared
+from pickosim.studies.views import View
 
 INTRODUCTION = """\
 # Result tables
@@ -27,9 +28,10 @@ This page is generated from the declarations in `pickosim/columns.py`, `pickosim
 
 Every run leaves its results as Parquet files in its folder, one per table; `--export csv,json,md` writes them in other
 formats too, and `--json` prints all of them with the manifest. In Python each table is a polars frame, e.g.
-`results.standings`. A rate marked ± comes with two more columns, `_low` and `_high`, the ends of its 95 % interval.
-Intervals are computed over blocks (games with the same dice, in all rotations of the seats), not over games;
-`docs/statistics.md` has the formulas.
+`results.standings`, and each chart has a name: `results.chart("ratings")`, or `pickosim report RUN --png FOLDER --chart
+ratings`. A rate marked ± comes with two more columns, `_low` and `_high`, the ends of its 95 % interval. Intervals are
+computed over blocks (games with the same dice, in all rotations of the seats), not over games; `docs/statistics.md` has
+the formulas.
 """
 
 
@@ -77,8 +79,10 @@ def _tables_page() -> Iterator[str]:
     yield INTRODUCTION
     for kind in KINDS:
         yield f"## pickosim {kind}\n"
+        views = study_kind(kind).views
         for frame in study_kind(kind).frame_types.values():
-            yield from _table(frame)
+            drawn = [view for view in views if view.frame is frame and view.chart]
+            yield from _table(frame, drawn)
         if kind == "tournament":
             yield from _table(SAVED_GAMES)
     yield "## pickosim.play\n"
@@ -94,9 +98,12 @@ def _tables_page() -> Iterator[str]:
     yield ""
 
 
-def _table(frame: Frame) -> Iterator[str]:
+def _table(frame: Frame, drawn: Sequence[View] = ()) -> Iterator[str]:
     yield f"### {frame.name}\n"
     yield f"{frame.rows}\n"
+    if drawn:
+        charts = "; ".join(f"`{view.address}` ({view.title})" for view in drawn)
+        yield f"Charts: {charts}.\n"
     yield "| column | what it is |\n|---|---|"
     for column, has_interval in frame.columns():
         yield f"| `{column.name}`{' ±' if has_interval else ''} | {column.description} |"

@@ -27,7 +27,7 @@ def list_strategies(context: typer.Context, as_json: Json = False) -> None:
     if context.invoked_subcommand is not None:
         return
     from pickosim.bots.catalogue import catalogue
-    from pickosim.reports.bot_text import bots_table
+    from pickosim.reports.listings import bots_table
 
     if as_json:
         print(json_of([asdict(bot) for bot in catalogue()]))
@@ -39,7 +39,7 @@ def list_strategies(context: typer.Context, as_json: Json = False) -> None:
 def show_strategy(bot: Bot, as_json: Json = False) -> None:
     """Show one bot: its description, its parameters, what it decides."""
     from pickosim.bots.catalogue import describe
-    from pickosim.reports.bot_text import bot_page
+    from pickosim.reports.listings import bot_page
 
     description = describe(bot)
     if as_json:

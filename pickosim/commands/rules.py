@@ -36,7 +36,7 @@ def show_rules(
     --json prints the values only.
     """
     from pickosim.explanations import options_in_use
-    from pickosim.reports.rules_text import OptionsTable
+    from pickosim.reports.listings import OptionsTable
 
     rules = load_rule_set(name, sets)
     if as_json:
@@ -61,7 +61,7 @@ def explain_rule(
 ) -> None:
     """Explain an option or a specialist: meaning, allowed values, and how presets differ."""
     from pickosim import explanations
-    from pickosim.reports.rules_text import explanation_page, explanations_tables
+    from pickosim.reports.listings import explanation_page, explanations_tables
 
     if name is None:
         found = explanations.explain_rules()

@@ -31,7 +31,7 @@ def list_runs(
 ) -> None:
     """List the runs in a folder with their headlines."""
     form = form_of(as_json, as_csv)
-    from pickosim.reports.runs_text import runs_text
+    from pickosim.reports.listings import runs_text
     from pickosim.studies.stored import list_runs
 
     found = list_runs(folder)
@@ -69,7 +69,7 @@ def report(
 
     The page opens offline; charts are pictures. Prints the names of the files written.
     """
-    from pickosim.reports.html_report import save_charts, write_report
+    from pickosim.reports.page import save_charts, write_report
 
     if chart and not (png or svg):
         raise PickosimError("--chart picks charts for --png or --svg; the page has all of them.")

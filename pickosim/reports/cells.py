@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from math import isnan
 from typing import Any, NamedTuple
 
@@ -10,7 +12,6 @@ import polars as pl
 
 from pickosim.columns import (
     BY_MEASURE,
-    COLUMNS,
     NO_VALUE,
     POINTS,
     SIGNED,
@@ -21,8 +22,7 @@ from pickosim.columns import (
     rating_text,
 )
 from pickosim.reports.layout import Grid, grid
-from pickosim.studies.calibrate import SHOWN_LEAD
-from pickosim.studies.measures import MEASURES, measure_format
+from pickosim.studies.measures import measure_format, measure_label
 from pickosim.studies.sentences import plus_minus
 
 INTERVAL = "95 % interval"
@@ -76,12 +76,11 @@ def _is_hidden(name: str, frame: pl.DataFrame) -> bool:
     return name == "rating_error" or (name == "rating_field" and frame[name].n_unique() < 2)
 
 
-def _for_row(column: Column, row: Row) -> Column:
+def for_row(column: Column, row: Row) -> Column:
     """The column with the format of the row's measure, where that decides."""
     if column.format is not BY_MEASURE or "measure" not in row:
         return column
-    of = measure_format(row["measure"], column.name)
-    return Column(column.name, column.dtype, of, column.label, column.description)
+    return replace(column, format=measure_format(row["measure"], column.name))
 
 
 def cell_text(column: Column, row: Row) -> str:
@@ -89,7 +88,7 @@ def cell_text(column: Column, row: Row) -> str:
     value = row[column.name]
     if column.name == "measure":
         return measure_label(value)
-    known = _for_row(column, row)
+    known = for_row(column, row)
     if known.format is not None and known.format.heading and known.format is column.format:
         return NO_VALUE if _is_missing(value) else known.format.bare(value)
     return known.text(value)
@@ -98,7 +97,7 @@ def cell_text(column: Column, row: Row) -> str:
 def interval_text(column: Column, row: Row) -> str:
     """The interval of a value, without its unit."""
     low, high = row[f"{column.name}_low"], row[f"{column.name}_high"]
-    of = _for_row(column, row).format
+    of = for_row(column, row).format
     if low is None or high is None or of is None:
         return NO_VALUE
     return f"{of.bare(low)} to {of.bare(high)}"
@@ -108,7 +107,7 @@ def error_text(column: Column, row: Row) -> str:
     """A value with half its interval, in the unit of its column's heading."""
     if _is_missing(row[column.name]):
         return NO_VALUE
-    of = _for_row(column, row).format or BY_MEASURE
+    of = for_row(column, row).format or BY_MEASURE
     if row[f"{column.name}_low"] is None or row[f"{column.name}_high"] is None:
         return cell_text(column, row)
     sign = "+" if of.spec.startswith("+") else ""
@@ -120,20 +119,10 @@ def _is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, float) and isnan(value))
 
 
-def measure_label(name: str, bot: str = "the stronger bot") -> str:
-    """The label of a measure; `bot` is the one that skill is about."""
-    return MEASURES[name].label.format(bot=bot)
-
-
 def difference_label(name: str) -> str:
     """The label of a measure's differences: those of a share are points, not per cent of anything."""
     label, unit, _ = measure_label(name).partition(", %")
     return f"{label}, points" if unit else label
-
-
-def label(name: str) -> str:
-    """The heading of a column."""
-    return COLUMNS[name].heading
 
 
 def with_error(row: Row, name: str, scale: float = 1.0, sign: str = "") -> str:
@@ -146,11 +135,48 @@ def with_error(row: Row, name: str, scale: float = 1.0, sign: str = "") -> str:
     return plus_minus(value, (high - low) / 2, sign=sign)
 
 
-def lead_text(lead: int) -> str:
-    """A lead in worms; the largest stands for all that are larger."""
-    if abs(lead) < SHOWN_LEAD:
-        return f"{lead:+d}"
-    return f"{'≥' if lead > 0 else '≤'} {lead:+d}"
+# ---------------------------------------------------------------------------- labels, panels and groups
+
+
+def name_of(columns: str, row: Row) -> str:
+    """What one or several columns of a row are called together."""
+    words = _NAMES.get(columns)
+    return words(row) if words else str(row[columns])
+
+
+def table_size(row: Row) -> str:
+    """The number of players in words."""
+    return f"{row['players']} players"
+
+
+def _setting(row: Row) -> str:
+    """A setting as a label has room for it: faces of a die without commas, W for a worm."""
+
+    def faces(found: re.Match[str]) -> str:
+        return re.sub("[, ]", "", found[1].replace("worm", "W"))
+
+    return re.sub(r"\[([^]]*)\]", faces, row["setting"])
+
+
+def _option(row: Row) -> str:
+    """The option that is changed; where a specialist starts goes without saying."""
+    is_place = row["option"].startswith("specialists.")
+    return str(row["specialist"]) if is_place else f"{row['specialist']}: {row['option']}"
+
+
+_NAMES: dict[str, Callable[[Row], str]] = {
+    "players": table_size,
+    "bot players": lambda row: f"{row['bot']}, {table_size(row)}",
+    "seat": lambda row: f"seat {row['seat']}{'' if row['seat'] else ' (begins)'}",
+    "rating_field": lambda row: f"field {row['rating_field']}",
+    "measure": lambda row: difference_label(row["measure"]),
+    "setting": _setting,
+    "specialist option": _option,
+    "option setting": lambda row: f"{row['option']} = {row['setting']}",
+}
+
+
+# ------------------------------------------------------------------------------------------ whole tables
 
 
 def frame_grid(title: str, frame: pl.DataFrame, table: Frame) -> Grid:

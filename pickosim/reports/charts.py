@@ -1,8 +1,8 @@
-"""Charts: the tables of a run as Altair charts, in colours that a theme adds.
+"""Charts: the views of a run as Altair charts, in colours that a theme adds.
 
 A chart names no colour: its marks have styles, and `theme` gives each style its colour, for a light
-page and for a dark one. Nearly every chart is one of five drawings: dots with intervals, bars, stacks
-of shares, spans of quantiles, lines. Each is drawn from *points*, rows with the same few columns:
+page and for a dark one. Every chart is one of six drawings: dots with intervals, bars, stacks of
+shares, spans of quantiles, lines, heat maps. Each is drawn from *points*, rows with the same few columns:
 
     label    the row of the chart it stands in; lines of a long name are broken
     value    where the dot is, with low and high of its interval
@@ -22,14 +22,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from pickosim.columns import NUMBER, PLACE_POINTS, percent
+from pickosim.columns import BY_MEASURE, PERCENT, Format, percent
 from pickosim.errors import lacking
-from pickosim.reports.cells import difference_label, lead_text
+from pickosim.reports.cells import for_row, name_of, table_size
 from pickosim.runs.folder import records
+from pickosim.runs.results import Results
 from pickosim.stats.quantiles import histogram_quantile
-from pickosim.studies.calibrate import FEW_POSITIONS
-from pickosim.studies.measures import MEASURES
 from pickosim.studies.sentences import is_beyond_chance
+from pickosim.studies.views import MOST_ROWS, Crossed, Dots, Lines, View, distinct
 
 try:
     import altair as alt
@@ -40,9 +40,6 @@ Point = dict[str, Any]
 Chart = alt.TopLevelMixin
 Drawing = Chart | None
 """A chart, or None if there is nothing to draw."""
-
-MOST_ROWS = 24
-"""Bots, or panels, that a chart shows at most; the tables show more."""
 
 MOST_BARS = 60
 """Bars of a histogram of game lengths."""
@@ -140,7 +137,62 @@ def theme(scheme: str) -> dict[str, Any]:
     }
 
 
-# --------------------------------------------------------------------------------- words in a chart
+# ------------------------------------------------------------------------------- what a view declares
+
+
+def draw(view: View, results: Results) -> Drawing:
+    """The chart of a view; None if it has none, or nothing to draw."""
+    match chart := view.chart_of(results):
+        case None:
+            return None
+        case str():
+            return _DRAWINGS[chart](results)
+    rows = records(chart.rows(results) if chart.rows else view.found(results))
+    match chart:
+        case Lines():
+            return lines(points_of(view, chart, rows), chart.axis)
+        case Dots():
+            return dots(points_of(view, chart, rows), chart.axis, free=chart.own_scales)
+        case Crossed():
+            order, across = chart.order(results, rows)
+            return heat_map(chart, order[:MOST_ROWS], across[:MOST_ROWS], rows)
+
+
+def points_of(view: View, chart: Dots, rows: Sequence[Point]) -> list[Point]:
+    """The rows of a table as points; of dots, a group that is the only one goes without saying."""
+    column, ends = view.frame.column(chart.value), {"value": "", "low": "_low", "high": "_high"}
+    groups = {name_of(chart.group, row) for row in rows} if chart.group else set()
+    line = chart if isinstance(chart, Lines) else None
+    points = []
+    for row in rows:
+        form = for_row(column, row).format or BY_MEASURE
+        name = name_of(line.called if line else chart.label, row)
+        level = row[chart.above] if chart.above else 0.0
+        point: Point = {
+            place: _scaled(form, row.get(f"{chart.value}{end}"), level)
+            for place, end in ends.items()
+        }
+        point["label"] = broken(name_of(chart.label, row))
+        point["said"] = f"{name}: {value_text(row, chart.value, form)}{games_text(row)}"
+        if chart.at is not None:
+            point["at"] = _scaled(form, row[chart.at]) if isinstance(chart.at, str) else chart.at
+        if chart.panel:
+            point["panel"] = broken(name_of(chart.panel, row), 30)
+        if len(groups) > 1 or line:
+            point["group"] = name_of(chart.group, row)
+            point["said"] = f"{point['group']}, {point['said']}"
+        if chart.tested:
+            point["beyond"] = is_beyond_chance(row)
+        if line:
+            point["given"] = row[line.given]
+        if chart.remark and row[chart.remark]:
+            point["said"] += f"; {row[chart.remark]}"
+        points.append(point)
+    return points
+
+
+def _scaled(form: Format, value: float | None, level: float = 0.0) -> float | None:
+    return None if value is None else form.scale * (value - level)
 
 
 def broken(name: str, longest: int = 18) -> str:
@@ -155,85 +207,54 @@ def broken(name: str, longest: int = 18) -> str:
     return "\n".join(line.strip() for line in lines)
 
 
-def points_of(share: float) -> str:
-    """A difference of shares as `+1.23 points`."""
-    return f"{100 * share:+.2f} points"
-
-
-def signed(value: float) -> str:
-    """A difference of means as `+3.14`."""
-    return f"{value:+,.2f}"
-
-
-def value_text(row: Point, name: str, words: Callable[[float], str]) -> str:
-    """A value with its interval and its number of games, as far as they are known."""
+def value_text(row: Point, name: str, form: Format) -> str:
+    """A value with its interval, as far as they are known."""
     if row[name] is None:
         return "no value"
-    said = words(row[name])
     low, high = row.get(f"{name}_low"), row.get(f"{name}_high")
-    if low is not None and high is not None:
-        said += f" (95 %: {words(low)} to {words(high)})"
+    if low is None or high is None:
+        return form.text(row[name])
+    return f"{form.text(row[name])} (95 %: {form.text(low)} to {form.text(high)})"
+
+
+def games_text(row: Point) -> str:
+    """The number of games that a row rests on, as far as it is known."""
     games = row.get("games")
-    return said if games is None else f"{said}, {games:,} games"
+    return "" if games is None else f", {games:,} games"
 
 
-def _point(
-    row: Point, name: str, words: Callable[[float], str], label: str, scale: float = 1.0
-) -> Point:
-    """A value of a table's row, with its interval, as a point."""
-
-    def scaled(column: str) -> float | None:
-        value = row.get(column)
-        return None if value is None else value * scale
-
-    return {
-        "label": broken(label),
-        "value": scaled(name),
-        "low": scaled(f"{name}_low"),
-        "high": scaled(f"{name}_high"),
-        "said": f"{label}: {value_text(row, name, words)}",
-    }
-
-
-def _above(point: Point, level: float) -> Point:
-    """A point as the difference to a level; it still says its value."""
-    moved = {place: point[place] - level for place in ("value", "low", "high")}
-    return point | moved | {"at": 0}
-
-
-def table_size(players: int, bot: str = "") -> str:
-    """What a panel is about, as `eager, 4 players`."""
-    return f"{bot}, {players} players" if bot else f"{players} players"
-
-
-def seat_name(seat: int) -> str:
-    """A seat in words; 0 begins."""
-    return f"seat {seat} (begins)" if seat == 0 else f"seat {seat}"
-
-
-# -------------------------------------------------------------------------------- the five drawings
+# --------------------------------------------------------------------------------- the six drawings
 
 
 def _data(points: Iterable[Point]) -> alt.InlineData:
     return alt.InlineData(values=list(points))
 
 
-def _order(points: Iterable[Point], column: str) -> list[Any]:
-    """The values of a column in the order in which they first appear."""
-    return list(dict.fromkeys(point[column] for point in points))
+def _labels(points: Sequence[Point]) -> list[str]:
+    """All labels, in an order that every panel has too; one that a panel lacks does not come last."""
+    order: list[str] = []
+    for panel in dict.fromkeys(point.get("panel") for point in points):
+        at = len(order)
+        for label in reversed(distinct([p for p in points if p.get("panel") == panel], "label")):
+            if label in order:
+                at = order.index(label)
+            else:
+                order.insert(at, label)
+    return order
 
 
-def _row_height(points: Sequence[Point]) -> int:
-    lines: int = max(point["label"].count("\n") for point in points)
-    groups = len(_order(points, "group")) if "group" in points[0] else 1
-    return max(ROW + LINE * lines, GROUP * groups + 8)
+def _height(labels: Sequence[str], groups: int = 1) -> int:
+    """The height of a chart with these rows."""
+    lines = max(label.count("\n") for label in labels)
+    return len(labels) * max(ROW + LINE * lines, GROUP * groups + 8)
 
 
-def _rows(points: Sequence[Point]) -> alt.Y:
+def _rows(labels: Sequence[str]) -> alt.Y:
+    """The rows of a chart. Their order is given: Vega's own leaves gaps to the end."""
     # Vega puts the first line of a label beside its row, and not the middle of all lines.
     up = alt.ExprRef(f"-{LINE / 2} * (length(split(datum.label, '\\n')) - 1)")
     axis = alt.Axis(title=None, grid=False, labelLineHeight=LINE, labelOffset=up)
-    return alt.Y("label:N", sort=None, axis=axis)
+    return alt.Y("label:N", sort=list(labels), axis=axis)
 
 
 def _in_panels(
@@ -246,8 +267,8 @@ def _in_panels(
     how many letters the longest name in the legend has.
     """
     layers = alt.LayerChart(layer=list(marks))
-    panels = _order(points, "panel") if "panel" in points[0] else []
-    groups = _order(points, "group") if "group" in points[0] else []
+    panels = distinct(points, "panel") if "panel" in points[0] else []
+    groups = distinct(points, "group") if "group" in points[0] else []
     layout = {"panels": len(panels), "panel": PANEL, "legend": max(map(len, groups), default=0)}
     if len(panels) < 2:
         return layers.properties(width=WIDE, height=height, usermeta=layout | {"panels": 0})
@@ -266,15 +287,16 @@ def _in_panels(
 
 def dots(points: Sequence[Point], title: str | None, *, free: bool = False) -> Drawing:
     """Dots with intervals, one row per label; `free`: every panel has a scale of its own."""
-    points = [point for point in points if point["value"] is not None]
-    if not points:
+    drawn = [point for point in points if point["value"] is not None]
+    if not drawn:
         return None
-    base = alt.Chart(_data(points))
-    y, x = _rows(points), alt.X("value:Q", title=title, scale=alt.Scale(zero=False, nice=True))
+    labels = [label for label in _labels(points) if label in distinct(drawn, "label")]
+    points, base = drawn, alt.Chart(_data(drawn))
+    y, x = _rows(labels), alt.X("value:Q", title=title, scale=alt.Scale(zero=False, nice=True))
     x = x.axis(tickCount=5, labelOverlap="parity", labelSeparation=8)
+    order = distinct(points, "group") if "group" in points[0] else []
     groups: dict[str, Any] = {}
-    if "group" in points[0]:
-        order = _order(points, "group")
+    if order:
         groups = {
             "color": alt.Color("group:N", sort=order, title=None),
             "yOffset": alt.YOffset("group:N", sort=order),
@@ -296,8 +318,7 @@ def dots(points: Sequence[Point], title: str | None, *, free: bool = False) -> D
         del layers[-1]
     if all(point.get("at") is None for point in points):
         del layers[0]
-    height = _row_height(points) * len(_order(points, "label"))
-    return _in_panels(layers, points, height, free="x" if free else "")
+    return _in_panels(layers, points, _height(labels, len(order)), free="x" if free else "")
 
 
 def bars(points: Sequence[Point], title: str, height: int) -> Drawing:
@@ -320,42 +341,44 @@ def bars(points: Sequence[Point], title: str, height: int) -> Drawing:
 
 def stacks(points: Sequence[Point], title: str) -> Drawing:
     """Shares that add up to 100 %, one bar per label: stacked by group, in the order of their names."""
-    labels = [{"label": label} for label in _order(points, "label")]
+    labels, places = distinct(points, "label"), sorted(distinct(points, "group"))
     axis = alt.Axis(tickCount=5, grid=False)
     bar = (
         alt.Chart(_data(points))
         .mark_bar(style="bars")
         .encode(
             x=alt.X("value:Q", title=title, scale=alt.Scale(domain=[0, 100]), axis=axis),
-            y=_rows(points),
-            opacity=alt.Opacity("group:O", title=None, scale=alt.Scale(range=[1, 0.15])),
+            y=_rows(labels),
+            opacity=alt.Opacity(
+                "group:O", title=None, sort=places, scale=alt.Scale(range=[1, 0.15])
+            ),
             order=alt.Order("group:O"),
             tooltip=alt.Tooltip("said:N"),
         )
     )
-    return _in_panels([bar], points, _row_height(labels) * len(labels))
+    return _in_panels([bar], points, _height(labels))
 
 
 def spans(points: Sequence[Point], title: str) -> Drawing:
     """Quantiles, one row per label: p5 to p95 as a line, p25 to p75 as a bar, the median as a dot."""
-    base = alt.Chart(_data(points))
-    y, tip = _rows(points), alt.Tooltip("said:N")
+    base, labels = alt.Chart(_data(points)), _labels(points)
+    y, tip = _rows(labels), alt.Tooltip("said:N")
     x = alt.X("p5:Q", title=title, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5))
     layers = [
         base.mark_rule(style="span").encode(x=x, x2="p95:Q", y=y, tooltip=tip),
         base.mark_rule(style="middle").encode(x="p25:Q", x2="p75:Q", y=y, tooltip=tip),
         base.mark_point(style="dot", filled=True, **_DOT).encode(x="p50:Q", y=y, tooltip=tip),
     ]
-    return _in_panels(layers, points, _row_height(points) * len(_order(points, "label")))
+    return _in_panels(layers, points, _height(labels))
 
 
-def lines(points: Sequence[Point], title: str) -> Drawing:
+def lines(points: Sequence[Point], title: str | None) -> Drawing:
     """Values by setting (`label`), one line per group, with intervals; a ring where `given` is true."""
     data = alt.Chart(_data(points))
     axis = alt.Axis(labelAngle=0, labelOverlap=True, labelSeparation=6, grid=False)
     base = data.encode(
-        x=alt.X("label:O", title=None, sort=None, axis=axis),
-        color=alt.Color("group:N", sort=_order(points, "group"), title=None),
+        x=alt.X("label:O", title=None, sort=_labels(points), axis=axis),
+        color=alt.Color("group:N", sort=distinct(points, "group"), title=None),
         tooltip=alt.Tooltip("said:N"),
     )
     y = alt.Y("value:Q", title=title, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5))
@@ -372,79 +395,39 @@ def lines(points: Sequence[Point], title: str) -> Drawing:
     return _in_panels(layers, points, 170, free="x")
 
 
-# ------------------------------------------------------------------------------------- a tournament
-
-
-def mean_points(standings: pl.DataFrame, even: float) -> Drawing:
-    """The points of every bot; the dashed line is an even share."""
-    return dots(
-        [
-            _point(row, "mean_points", PLACE_POINTS.text, row["bot"]) | {"at": even}
-            for row in records(standings.head(MOST_ROWS))
-        ],
-        "points per game",
-    )
-
-
-def places(places: pl.DataFrame, standings: pl.DataFrame) -> Drawing:
-    """How often every bot comes first, second, …, as bars that add up to all its games."""
-    points = []
-    for bot in standings["bot"].head(MOST_ROWS):
-        for row in records(places.filter(pl.col("bot") == bot)):
-            place = f"place {row['place']}"
-            point = _point(row, "place_share", percent, bot, 100) | {"group": place}
-            points.append(point | {"said": f"{place}, {point['said']}"})
-    return stacks(points, "% of games")
-
-
-def win_shares(standings: pl.DataFrame, players: int) -> Drawing:
-    """What every bot wins; the dashed line is an even share."""
-    return dots(
-        [
-            _point(row, "win_share", percent, row["bot"], 100) | {"at": 100 / players}
-            for row in records(standings.head(MOST_ROWS))
-        ],
-        "win share in %",
-    )
-
-
-def cross_table(standings: pl.DataFrame, pairs: pl.DataFrame) -> Drawing:
-    """Who finishes ahead of whom, as a heat map; a column has the number of its bot's row."""
-    order = standings["bot"].head(MOST_ROWS).to_list()
-    number = {bot: k for k, bot in enumerate(order, start=1)}
+def heat_map(
+    chart: Crossed, order: Sequence[Any], across: Sequence[Any], rows: Sequence[Point]
+) -> Drawing:
+    """Shares in percent by row and column, both in this order; the colour says on which side of the middle."""
+    names = [f"{k} {name}" if chart.numbered else name for k, name in enumerate(order, start=1)]
+    label = {name: broken(f"{words}") for name, words in zip(order, names, strict=True)}
+    columns = {name: k if chart.numbered else name for k, name in enumerate(across, start=1)}
     cells = [
         {
-            "label": broken(f"{number[row['bot']]} {row['bot']}"),
-            "column": number[row["rival"]],
-            "share": 100 * row["ahead"],
-            "said": f"{row['bot']} ahead of {row['rival']}: {value_text(row, 'ahead', percent)}",
+            "label": label[row[chart.row]],
+            "column": columns[row[chart.across]],
+            "share": 100 * row[chart.value],
+            "said": chart.words.format(**_texts(row, chart)) + games_text(row),
         }
-        for row in sorted(records(pairs), key=lambda row: number.get(row["bot"], 0))
-        if row["bot"] in number and row["rival"] in number
+        for row in rows
+        if row[chart.row] in label and row[chart.across] in columns
     ]
-    return heat_map(cells, "finishes ahead, % of games", 50)
-
-
-def heat_map(cells: Sequence[Point], title: str, middle: float, across: str = "") -> Drawing:
-    """Shares in percent by row (`label`) and `column`, coloured by the side of the `middle` they are on."""
-    columns = _order(cells, "column")
+    if not cells:
+        return None
     base = alt.Chart(_data(cells)).encode(
         x=alt.X(
             "column:O",
-            title=across or None,
-            sort=columns,
+            title=chart.axis,
+            sort=list(columns.values()),
             axis=alt.Axis(orient="top", labelAngle=0, grid=False),
         ),
-        y=_rows(cells),
+        y=_rows(list(label.values())),
         tooltip=alt.Tooltip("said:N"),
     )
+    scale = alt.Scale(domain=[0, 100], domainMid=chart.middle, range="diverging", interpolate="rgb")
     cell = base.mark_rect().encode(
         color=alt.Color(
-            "share:Q",
-            scale=alt.Scale(
-                domain=[0, 100], domainMid=middle, range="diverging", interpolate="rgb"
-            ),
-            legend=alt.Legend(title=title, gradientLength=180),
+            "share:Q", scale=scale, legend=alt.Legend(title=chart.legend, gradientLength=180)
         )
     )
     room = f"width / {len(columns)}"
@@ -452,45 +435,50 @@ def heat_map(cells: Sequence[Point], title: str, middle: float, across: str = ""
         text=alt.ExprRef(f"{room} < 22 ? '' : format(datum.share, {room} < 34 ? '.0f' : '.1f')"),
         fontSize=alt.ExprRef(f"{room} < 30 ? 10 : 12"),
     )
-    height = _row_height(cells) * len(_order(cells, "label"))
+    height = _height(list(label.values()))
     return alt.layer(cell, text).properties(width=WIDE, height=height)
 
 
-def ratings(standings: pl.DataFrame) -> Drawing:
-    """Ratings with their intervals, the best first; None if no bot has a finite one."""
-    rows = [row for row in records(standings) if row["rating"] is not None]
-    rows = sorted(rows, key=lambda row: (row["rating_field"], -row["rating"]))[:MOST_ROWS]
-    points = []
-    for row in rows:
-        error = row["rating_error"]
-        span = (
-            {}
-            if error is None
-            else {
-                "rating_low": row["rating"] - error,
-                "rating_high": row["rating"] + error,
-            }
-        )
-        point = _point({**row, **span}, "rating", lambda value: f"{value:,.0f}", row["bot"])
-        points.append(point | {"panel": f"field {row['rating_field']}"})
-    return dots(points, "rating")
+def _texts(row: Point, chart: Crossed) -> dict[str, str]:
+    """The columns of a row in words; shares with their intervals."""
+    return {
+        name: value_text(row, name, PERCENT) if isinstance(value, float) else str(value)
+        for name, value in row.items()
+    }
 
 
-def scores(scores: pl.DataFrame, standings: pl.DataFrame) -> Drawing:
+# --------------------------------------------------------------------------------- drawings by name
+
+
+def _places(results: Results) -> Drawing:
+    """How often every bot comes first, second, …, as bars that add up to all its games."""
+    points = [
+        {
+            "label": broken(bot),
+            "group": f"place {row['place']}",
+            "value": 100 * row["place_share"],
+            "said": f"place {row['place']}, {bot}: {value_text(row, 'place_share', PERCENT)}{games_text(row)}",
+        }
+        for bot in results.standings["bot"].head(MOST_ROWS)
+        for row in records(results.places.filter(pl.col("bot") == bot))
+    ]
+    return stacks(points, "% of games")
+
+
+def _scores(results: Results) -> Drawing:
     """How many worms every bot ends with; the dashed line is its mean."""
     points = []
-    for row in records(standings.head(MOST_ROWS)):
-        bot = row["bot"]
-        counts = records(scores.filter(pl.col("bot") == bot))
+    for row in records(results.standings.head(MOST_ROWS)):
+        counts = records(results.scores.filter(pl.col("bot") == row["bot"]))
         games = sum(count["games"] for count in counts)
         points += [
             {
-                "panel": broken(bot, 30),
+                "panel": broken(row["bot"], 30),
                 "low": count["score"] - 0.5,
                 "high": count["score"] + 0.5,
                 "value": 100 * count["games"] / games,
                 "at": row["mean_score"],
-                "said": f"{bot}: {count['score']} worms in {percent(count['games'] / games)} "
+                "said": f"{row['bot']}: {count['score']} worms in {percent(count['games'] / games)} "
                 f"of {games:,} games",
             }
             for count in counts
@@ -498,8 +486,9 @@ def scores(scores: pl.DataFrame, standings: pl.DataFrame) -> Drawing:
     return bars(points, "worms at the end", 70)
 
 
-def lengths(lengths: pl.DataFrame) -> Drawing:
+def _lengths(results: Results) -> Drawing:
     """How many turns games take; the longest half per cent in one bar; the dashed line is the mean."""
+    lengths = results.lengths
     played: list[tuple[int, int]] = lengths.sort("turns").select("turns", "games").rows()
     games = sum(number for _, number in played)
     mean = sum(turns * number for turns, number in played) / games
@@ -534,201 +523,30 @@ def quantile(counts: pl.DataFrame, share: float) -> int:
     return int(histogram_quantile(games, share))
 
 
-def seats(seats: pl.DataFrame, standings: pl.DataFrame) -> Drawing:
-    """What a seat wins more than the mean of all seats, with all bots and with each."""
-    everybody = seats["bot"][0]
-    points = []
-    for bot in [everybody, *standings["bot"].head(MOST_ROWS - 1).to_list()]:
-        rows = records(seats.filter(pl.col("bot") == bot))
-        mean = sum(row["win_share"] for row in rows) / max(1, len(rows))
-        for row in rows:
-            point = _point(row, "win_share", percent, seat_name(row["seat"]), 100)
-            panel = "all bots" if bot == everybody else broken(bot, 30)
-            points.append(_above(point, 100 * mean) | {"panel": panel})
-    return dots(points, "points above the mean of all seats")
-
-
-def specialists(specialists: pl.DataFrame, standings: pl.DataFrame) -> Drawing:
-    """The win share of a bot in games that it ended with a specialist; dashed: in all its games."""
-    points = []
-    for row in records(standings.head(MOST_ROWS)):
-        held = specialists.filter(pl.col("bot") == row["bot"])
-        points += [
-            _point(
-                found | {"games": found["games_held"]},
-                "win_share_held",
-                percent,
-                found["specialist"],
-                100,
-            )
-            | {"panel": broken(row["bot"], 30), "at": 100 * row["win_share"]}
-            for found in records(held)
-        ]
-    return dots(points, "win share in % if held at the end")
-
-
-# ---------------------------------------------------------------------------------------- a compare
-
-
-def effects(measures: pl.DataFrame) -> Drawing:
-    """What a variant changes, measure by measure, paired by dice; None if nothing is compared."""
-    compared = measures.filter(pl.col("p_adjusted").is_not_null())
-    several = compared["players"].n_unique() > 1
-    points = []
-    for measure in compared["measure"].unique(maintain_order=True):
-        rows = records(compared.filter(pl.col("measure") == measure))
-        if all(row["difference"] == 0 for row in rows):
-            continue
-        share = MEASURES[measure].is_share
-        for row in rows:
-            point = _point(
-                row,
-                "difference",
-                points_of if share else signed,
-                row["variant"],
-                100 if share else 1,
-            )
-            point |= {
-                "panel": broken(difference_label(measure), 30),
-                "at": 0,
-                "beyond": is_beyond_chance(row),
-            }
-            if several:
-                point |= {"group": table_size(row["players"])}
-                point["said"] = f"{table_size(row['players'])}, {point['said']}"
-            points.append(point)
-    return dots(points, None, free=True)
-
-
-def variant_lengths(lengths: pl.DataFrame) -> Drawing:
+def _variant_lengths(results: Results) -> Drawing:
     """How many turns games take, variant by variant."""
     points = []
-    for players in lengths["players"].unique(maintain_order=True):
-        at_table = lengths.filter(pl.col("players") == players)
-        for variant in at_table["variant"].unique(maintain_order=True):
-            counts = at_table.filter(pl.col("variant") == variant)
-            found = {f"p{k}": quantile(counts, k / 100) for k in (5, 25, 50, 75, 95)}
-            points.append(
-                {
-                    "label": broken(variant),
-                    "panel": table_size(players),
-                    **found,
-                    "said": f"{variant}, {table_size(players)}: half of {counts['games'].sum():,} "
-                    f"games take {found['p25']} to {found['p75']} turns, nine in ten "
-                    f"{found['p5']} to {found['p95']}; median {found['p50']}",
-                }
-            )
+    for (players, variant), counts in results.lengths.group_by(
+        "players", "variant", maintain_order=True
+    ):
+        panel = table_size({"players": players})
+        found = {f"p{k}": quantile(counts, k / 100) for k in (5, 25, 50, 75, 95)}
+        points.append(
+            {
+                "label": broken(f"{variant}"),
+                "panel": panel,
+                **found,
+                "said": f"{variant}, {panel}: half of {counts['games'].sum():,} games take {found['p25']} to "
+                f"{found['p75']} turns, nine in ten {found['p5']} to {found['p95']}; median {found['p50']}",
+            }
+        )
     return spans(points, "turns of a game")
 
 
-def variant_seats(seats: pl.DataFrame) -> Drawing:
-    """What a seat wins more than an even share, variant by variant."""
-    points = []
-    for row in records(seats):
-        seat = seat_name(row["seat"])
-        point = _above(_point(row, "win_share", percent, row["variant"], 100), 100 / row["players"])
-        point["said"] = f"{seat}, {point['said']}"
-        points.append(point | {"panel": table_size(row["players"]), "group": seat})
-    return dots(points, "points above an even share")
-
-
-# ---------------------------------------------------------------------------------------- a balance
-
-
-def pickups(pickups: pl.DataFrame, measure: str = "gain") -> Drawing:
-    """What a pick-up of a specialist is worth: `gain` in win share, or `score_gain`."""
-    share = measure != "score_gain"
-    points = []
-    for row in _by_worth(pickups.filter(pl.col(measure).is_not_null()), pickups):
-        words = points_of if share else signed
-        point = _point(row, measure, words, row["specialist"], 100 if share else 1)
-        point |= {"panel": _level(row), "at": 0}
-        if measure == "gain":
-            point["beyond"] = is_beyond_chance(row)
-            point["said"] += f"; {row['verdict']}" if row["verdict"] else ""
-        points.append(point)
-    return dots(points, "points of win share" if share else "worms")
-
-
-def pickups_by(groups: pl.DataFrame) -> Drawing:
-    """What a pick-up is worth by phase or standing, specialist by specialist."""
-    points = []
-    several = groups.select("bot", "players").n_unique() > 1
-    for row in records(groups):
-        point = _point(row, "gain", points_of, row["group"], 100)
-        point |= {"panel": row["specialist"], "at": 0}
-        if several:
-            point |= {"group": _level(row)}
-            point["said"] = f"{_level(row)}, {point['said']}"
-        points.append(point)
-    return dots(points, "points of win share")
-
-
-def sensitivity(sensitivity: pl.DataFrame, measure: str = "gain") -> Drawing:
-    """The worth of a pick-up (`gain`), or how many `pick_ups` there are, by starting tile or number."""
-    share = measure == "gain"
-    points = []
-    for row in records(sensitivity):
-        what = "" if row["option"].startswith("specialists.") else f": {row['option']}"
-        words, scale = (points_of, 100) if share else (NUMBER.text, 1)
-        point = _point(row, measure, words, row["setting"], scale)
-        point |= {
-            "label": short_setting(row["setting"]),
-            "panel": f"{row['specialist']}{what}",
-            "group": _level(row),
-            "given": row["as_given"],
-            "said": f"{row['option']} = {point['said']} ({_level(row)})",
-        }
-        points.append(point | ({"at": 0} if share else {}))
-    return lines(points, "points of win share" if share else "pick-ups per game")
-
-
-def short_setting(setting: str) -> str:
-    """A setting as a label has room for it: faces of a die without commas, W for a worm."""
-
-    def faces(found: re.Match[str]) -> str:
-        return re.sub("[, ]", "", found[1].replace("worm", "W"))
-
-    return re.sub(r"\[([^]]*)\]", faces, setting).replace("specialists.", "")
-
-
-# -------------------------------------------------------------------------------------- a calibration
-
-
-def deciles(deciles: pl.DataFrame) -> Drawing:
-    """How far actual win shares are from the predicted ones, by tenth of the chances."""
-    return dots(
-        [
-            _point(row, "difference", points_of, row["chances"], 100) | {"at": 0}
-            for row in records(deciles)
-        ],
-        "actual minus predicted, in points",
-    )
-
-
-def by_lead(by_lead: pl.DataFrame, players: int) -> Drawing:
-    """The win chance by lead and by worms left on the grill, as a heat map; the largest lead on top."""
-    rows = sorted(records(by_lead), key=lambda row: -row["lead"])
-    cells = [
-        {
-            "label": lead_text(row["lead"]),
-            "column": row["worms_left"],
-            "share": 100 * row["predicted"],
-            "said": f"lead {lead_text(row['lead'])}, {row['worms_left']} worms left: predicted "
-            f"{percent(row['predicted'])}, actual {value_text(row, 'actual', percent)}",
-        }
-        for row in rows
-        if row["positions"] >= FEW_POSITIONS
-    ]
-    return heat_map(cells, "chance to win, %", 100 / players, "worms left on the grill")
-
-
-def _level(row: Point) -> str:
-    return table_size(row["players"], row["bot"])
-
-
-def _by_worth(frame: pl.DataFrame, worth: pl.DataFrame) -> list[Point]:
-    """Rows of a table in the order of the specialists' worth, the greatest first."""
-    means = worth.group_by("specialist").agg(pl.col("gain").mean())
-    rank = dict(zip(means["specialist"], means["gain"], strict=True))
-    return sorted(records(frame), key=lambda row: -rank.get(row["specialist"], 0.0))
+_DRAWINGS: dict[str, Callable[[Results], Drawing]] = {
+    "places": _places,
+    "scores": _scores,
+    "lengths": _lengths,
+    "variant_lengths": _variant_lengths,
+}
+"""Drawings that a view may name."""

@@ -1,10 +1,11 @@
-"""Layout: styles, lines and grids that all texts share; as rich text, nothing is printed here."""
+"""Layout: styles, lines and grids that all texts share, as rich text."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import isfinite
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderResult
@@ -54,10 +55,15 @@ def hanging(line: Text) -> Text | Padding:
     return Padding(line[indent:], (0, 0, 0, indent), expand=False)
 
 
-def grid(title: str, columns: list[tuple[str, str]], rows: Iterable[Iterable[object]]) -> Grid:
+def grid(
+    title: str,
+    columns: Sequence[tuple[str, str]],
+    rows: Iterable[Iterable[object]],
+    kept: int = 1,
+) -> Grid:
     """A table under its title; each column has a heading and is justified left or right."""
     cells = [[cell if isinstance(cell, Text) else Text(str(cell)) for cell in row] for row in rows]
-    return Grid(title, columns, cells)
+    return Grid(title, columns, cells, kept)
 
 
 @dataclass(frozen=True)
@@ -65,18 +71,22 @@ class Grid:
     """A table in which no number and no name is broken.
 
     Texts after the first column are broken at spaces. If the columns are still too wide together, they are split into
-    several tables, each with the first column.
+    several tables, each with the first `kept` columns.
     """
 
     title: str
     columns: Sequence[tuple[str, str]]
     rows: Sequence[Sequence[Text]]
+    kept: int = 1
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield Text(self.title, style="bold")
+        if self.title:
+            yield Text(self.title, style="bold")
         for number, chosen in enumerate(self._dealt(options.max_width)):
             if number:
                 yield Text()
+            if number and self.kept > 1:
+                yield Text(f"{self.title}, more", style="bold")
             yield self._table(chosen)
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
@@ -107,13 +117,83 @@ class Grid:
         return min(MOST_NEEDED, max(map(cell_len, parts), default=0))
 
     def _dealt(self, width: int) -> list[list[int]]:
-        """The columns by number, as many at a time as fit, the first in each."""
-        tables, left = [[0]], width - self._least(0)
-        for k in range(1, len(self.columns)):
+        """The columns by number, as many at a time as fit, the first ones in each."""
+        first = range(self.kept)
+        free = width + GAP - sum(GAP + self._least(k) for k in first)
+        tables, left = [list(first)], free
+        for k in range(self.kept, len(self.columns)):
             needed = GAP + self._least(k)
-            if needed > left and len(tables[-1]) > 1:
-                tables.append([0])
-                left = width - self._least(0)
+            if needed > left and len(tables[-1]) > self.kept:
+                tables.append(list(first))
+                left = free
             tables[-1].append(k)
             left -= needed
         return tables
+
+
+# ---------------------------------------------------------------------------------------- intervals
+
+WIDEST, NARROWEST = 41, 15
+"""Characters of a drawing."""
+
+Ends = tuple[float, float, float]
+"""A value and its interval."""
+
+
+@dataclass(frozen=True)
+class IntervalGrid:
+    """A table with a drawing of intervals on a common scale in one of its columns; `│` marks zero."""
+
+    title: str
+    columns: Sequence[tuple[str, str]]
+    rows: Sequence[Sequence[str]]
+    """Cells left and right of the drawing, which comes before column number `at`."""
+    at: int
+    intervals: Sequence[Ends | None]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        headings = [heading for heading, _ in self.columns]
+        widths = [
+            max(len(line) for cell in column for line in cell.split("\n"))
+            for column in zip(headings, *self.rows, strict=True)
+        ]
+        taken = sum(widths) + GAP * len(widths)
+        width = max(NARROWEST, min(WIDEST, options.max_width - taken))
+        ends = [end for interval in self.intervals if interval for end in interval[1:]]
+        low, high = min([0.0, *ends]), max([0.0, *ends])
+        at = self.at
+        cells = [
+            (
+                *row[:at],
+                "" if interval is None else drawn(*interval, low, high, width),
+                *row[at:],
+            )
+            for row, interval in zip(self.rows, self.intervals, strict=True)
+        ]
+        columns = [*self.columns[:at], ("95 % interval", "left"), *self.columns[at:]]
+        yield grid(self.title, columns, cells)
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        return Measurement(options.max_width, options.max_width)
+
+
+def drawn(
+    value: float, value_low: float, value_high: float, low: float, high: float, width: int
+) -> str:
+    """An interval as text on a scale from low to high: ─ from end to end, ● the value, │ zero.
+
+    Nothing is drawn on a scale without end, as a single block gives it.
+    """
+    span = high - low or 1.0
+    if not isfinite(span):
+        return ""
+
+    def place(of: float) -> int:
+        return min(width - 1, max(0, round((of - low) / span * (width - 1))))
+
+    signs = [" "] * width
+    for k in range(place(value_low), place(value_high) + 1):
+        signs[k] = "─"
+    signs[place(0.0)] = "┼" if signs[place(0.0)] == "─" else "│"
+    signs[place(value)] = "●"
+    return "".join(signs).rstrip()

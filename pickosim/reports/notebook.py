@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from html import escape
 from typing import Any
 
@@ -13,29 +12,21 @@ from pickosim.columns import Frame
 from pickosim.errors import PickosimError, suggest
 from pickosim.games.frames import PLAY_FRAMES, Played
 from pickosim.reports.cells import shown_columns
+from pickosim.reports.page import drawn_charts
+from pickosim.reports.views import shown_views
 from pickosim.runs.results import Results
-from pickosim.studies.kinds import study_kind
 
 MOST_ROWS = 20
 """Rows that a notebook shows of a table."""
 
-LEADING = {"rank": ("ladder", "rivals"), "tournament": ("standings", "pairs")}
-"""Tables that are shown of a kind of study, if not its main table only."""
-
 
 def results_html(results: Results) -> str:
     """The headline, the main tables, and which others there are."""
-    kind = results.manifest["kind"]
-    study = study_kind(kind)
-    names = [
-        name
-        for name in LEADING.get(kind, (study.main_frame,))
-        if name in results.frames and len(results.frames[name])
-    ]
+    leading = [(view, data) for view, data in shown_views(results) if view.leads]
     parts = [f"<p><strong>{_prose(results.headline)}</strong></p>"]
-    for name in names:
-        parts.append(table_html(results.frames[name], study.frame_types[name], name))
+    parts += [table_html(data, view.table, view.frame.name) for view, data in leading]
     parts += [f"<p>{_prose(remark)}</p>" for remark in results.remarks]
+    names = [view.frame.name for view, _ in leading]
     others = ", ".join(f"<code>{name}</code>" for name in results.frames if name not in names)
     parts.append(f"<p>{results.games:,} games. More tables: {others}.</p>")
     return f"<div>{chr(10).join(parts)}</div>"
@@ -83,28 +74,17 @@ def _cell(text: str, side: str) -> str:
 
 def chart(results: Results, name: str) -> Any:
     """A chart by name, as an Altair chart."""
-    drawings = _drawings(results)
-    if name not in drawings:
-        hint = suggest(name, drawings) or "."
-        raise PickosimError(
-            f'There is no chart "{name}"{hint} The charts are {", ".join(drawings)}.'
-        )
-    from pickosim.reports import charts
+    charts = drawn_charts(results)
+    if name not in charts:
+        hint = suggest(name, charts) or "."
+        raise PickosimError(f'There is no chart "{name}"{hint} The charts are {", ".join(charts)}.')
+    from pickosim.reports.charts import COLOURS, theme
 
-    drawn = drawings[name].copy()
-    drawn.config = charts.theme("light") | {"background": charts.COLOURS["light"]["paper"]}
+    drawn = charts[name].copy()
+    drawn.config = theme("light") | {"background": COLOURS["light"]["paper"]}
     return drawn
 
 
 def chart_names(results: Results) -> list[str]:
     """The names of all charts that the results have data for."""
-    return list(_drawings(results))
-
-
-def _drawings(results: Results) -> Mapping[str, Any]:
-    from pickosim.reports.figures import figures_of  # which says what packages are missing
-
-    drawn = {
-        figure.name: figure.draw() for figure in figures_of(results) if figure.draw is not None
-    }
-    return {name: found for name, found in drawn.items() if found is not None}
+    return list(drawn_charts(results))

@@ -33,7 +33,7 @@ from pickosim.studies.arms import (
     chunks_of,
     seconds_per_game,
 )
-from pickosim.studies.balance_findings import findings, remarks_of
+from pickosim.studies.balance_findings import VIEWS, findings, remarks_of
 from pickosim.studies.balance_options import (
     DEFAULT_CAP,
     DEFAULT_GAMES,
@@ -183,6 +183,7 @@ class Balance(StudyBase):
     kind: ClassVar[str] = "balance"
     sources: ClassVar[tuple[str, ...]] = ("studies.pickup_worths",)
     frame_types: ClassVar = FRAMES
+    views: ClassVar = VIEWS
     main_frame: ClassVar[str] = MAIN_FRAME
 
     rules: StoredRules

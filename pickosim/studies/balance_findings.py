@@ -1,8 +1,9 @@
-"""What a balance found, in sentences: the answer first, then what holds it up and what to keep in mind."""
+"""How a balance is shown: what was found, in sentences, the answer first; and the views of its tables."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from math import sqrt
 from typing import Any
@@ -10,10 +11,19 @@ from typing import Any
 import polars as pl
 
 from pickosim.columns import Row
+from pickosim.runs.results import Results
 from pickosim.stats.distributions import normal_quantile
 from pickosim.stats.moments import CONFIDENCE, Estimate
 from pickosim.studies.measures import with_adjusted
-from pickosim.studies.pickup_worths import BALANCED, TOO_STRONG, TOO_WEAK, UNDECIDED
+from pickosim.studies.pickup_worths import (
+    BALANCED,
+    FRAMES,
+    GROUPS,
+    LEVEL,
+    TOO_STRONG,
+    TOO_WEAK,
+    UNDECIDED,
+)
 from pickosim.studies.sentences import (
     BEYOND_CHANCE,
     half_width,
@@ -24,6 +34,7 @@ from pickosim.studies.sentences import (
     sentence,
     the,
 )
+from pickosim.studies.views import Crossed, Dots, Drawn, Lines, Rows, View, distinct
 
 NO_PICKUP = "Nobody gained any of these specialists in these games."
 
@@ -253,3 +264,185 @@ def remarks_of(specialists: Sequence[str], control: str, sensitivity: bool) -> I
         f"with 95 %. * beyond chance: p below {BEYOND_CHANCE:g} after correction for all comparisons of its table "
         "(Holm). Other intervals are of 95 %, each for itself."
     )
+
+
+# --------------------------------------------------------------------------------------------------- views
+
+LEVEL_WORDS = "({bot}, {players} players)"
+"""A level of play in a title."""
+
+
+def _by_worth(results: Results) -> pl.DataFrame:
+    """Pick-ups in the order of what they are worth over all levels, the greatest first."""
+    worth = pl.col("gain").mean().over("specialist")
+    return results.pickups.sort(worth, descending=True, nulls_last=True, maintain_order=True)
+
+
+def _of_groups(by: str, title: str, words: str, *text: Crossed) -> View:
+    """Pick-ups told apart by phase, standing or former specialist."""
+    return View(
+        FRAMES["pickups_by"],
+        title,
+        f"What a pick-up is worth in points of win share, {words}; bars are 95 % intervals.",
+        name=f"pickups-by-{by}",
+        rows=lambda results: results.pickups_by.filter(by=by),
+        chart=Dots("gain", "group", "points of win share", panel="specialist", group=LEVEL, at=0),
+        text=text,
+    )
+
+
+def _groups_in_order(results: Results, rows: Sequence[Row]) -> tuple[list[str], list[str]]:
+    present = distinct(rows, "group")
+    return [group for _, group in GROUPS if group in present], distinct(rows, "specialist")
+
+
+def _tiles(results: Results) -> pl.DataFrame:
+    """Settings of starting tiles."""
+    return results.sensitivity.filter(pl.col("option").str.starts_with("specialists."))
+
+
+def _numbers(results: Results) -> pl.DataFrame:
+    """Settings of numbers in the rules."""
+    return results.sensitivity.filter(~pl.col("option").str.starts_with("specialists."))
+
+
+def _number_title(results: Results, rows: Sequence[Row]) -> str:
+    name = rows[0]["specialist"].replace("-", " ").capitalize()
+    return f"{name} by {{option}}: worth of a pick-up {LEVEL_WORDS}".format(**rows[0])
+
+
+def _of_settings(what: str, rows: Rows, *text: Crossed | Drawn) -> Iterator[View]:
+    """The worth and the number of pick-ups by setting, as lines."""
+    name = what.split()[-1]
+    where = "All else is as in the rules, whose own setting has a ring"
+    lines = Lines(
+        "gain",
+        "setting",
+        "points of win share",
+        panel="specialist option",
+        group=LEVEL,
+        at=0,
+        given="as_given",
+        called="option setting",
+    )
+    yield View(
+        FRAMES["sensitivity"],
+        f"Worth by {what}",
+        f"What a pick-up is worth, in win share. {where}; bars are 95 % intervals.",
+        name=f"worth-by-{name}",
+        rows=rows,
+        chart=lines,
+        text=text,
+    )
+    yield View(
+        FRAMES["sensitivity"],
+        f"Pick-ups by {what}",
+        f"How often per game a player gains the specialist (the raven: is paid by it). {where}.",
+        name=f"pick-ups-by-{name}",
+        columns=f"{LEVEL} specialist option setting games pick_ups",
+        rows=rows,
+        chart=replace(lines, value="pick_ups", axis="pick-ups per game", at=None),
+    )
+
+
+VIEWS = (
+    View(
+        FRAMES["pickups"],
+        "What a pick-up is worth",
+        "Ordinary games, branched whenever a player gains the specialist: played on as they are, and without it, with "
+        "the same dice. The difference in that player's win share, with 95 % intervals, is what the pick-up causes. A "
+        "full dot is beyond chance (p < 0.05, corrected for the number of comparisons). The verdict compares each "
+        "specialist with the mean of all. The table also says what players who hold the specialist at the end win above an "
+        "even share. This is an association, not what the specialist is worth: players who are winning anyway get more of "
+        "them.",
+        chart=Dots(
+            "gain",
+            "specialist",
+            "points of win share",
+            panel=LEVEL,
+            at=0,
+            tested=True,
+            remark="verdict",
+            rows=_by_worth,
+        ),
+        text=(
+            Drawn(
+                f"Pick-ups: what one is worth to the player who gains it {LEVEL_WORDS}\n"
+                "points of win share, and worms; pick-ups per game; {games} games\n"
+                "holders: points above even of those who hold it at the end, an association",
+                "specialist gain score_gain pick_ups held_above_even verdict",
+                "gain",
+                {
+                    "gain": "points ",
+                    "score_gain": "worms",
+                    "pick_ups": "per game",
+                    "held_above_even": "holders",
+                },
+                each=LEVEL,
+            ),
+        ),
+        is_open=True,
+        leads=True,
+    ),
+    View(
+        FRAMES["pickups"],
+        "A pick-up in worms",
+        "The same games: what a pick-up adds to the score of the player.",
+        name="pickups-score",
+        columns=f"{LEVEL} specialist games score_gain±",
+        chart=Dots("score_gain", "specialist", "worms", panel=LEVEL, at=0, rows=_by_worth),
+    ),
+    _of_groups(
+        "phase",
+        "A pick-up by phase",
+        "by the tiles left on the grill after the pick-up",
+        Crossed(
+            "group",
+            "specialist",
+            "gain",
+            _groups_in_order,
+            f"Pick-ups by phase, standing and former specialist, points of win share {LEVEL_WORDS}\n"
+            "95 %: ± {error:.2g} at most",
+            "gained",
+            each=LEVEL,
+            rows=lambda results: results.pickups_by,
+        ),
+    ),
+    _of_groups("standing", "A pick-up by standing", "by how the player stood before, by score"),
+    _of_groups(
+        "former",
+        "A pick-up by what was held",
+        "by whether the player held another specialist before",
+    ),
+    *_of_settings(
+        "starting tile",
+        _tiles,
+        Crossed(
+            "setting",
+            "specialist",
+            "gain",
+            lambda results, rows: (
+                sorted(distinct(rows, "setting"), key=int),
+                distinct(rows, "specialist"),
+            ),
+            f"Worth of a pick-up by starting tile, points of win share {LEVEL_WORDS}\n"
+            "95 %: ± {error:.2g} at most; {games} games each; ° as given",
+            "tile",
+            is_number=True,
+            each=LEVEL,
+            given="as_given",
+        ),
+    ),
+    *_of_settings(
+        "number",
+        _numbers,
+        Drawn(
+            _number_title,
+            "setting gain pick_ups games",
+            "gain",
+            {"setting": "° as given", "gain": "points", "pick_ups": "per game"},
+            each=f"{LEVEL} specialist option",
+            given="as_given",
+        ),
+    ),
+)

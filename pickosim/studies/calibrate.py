@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass as plain_dataclass
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 from pydantic.dataclasses import dataclass
 
@@ -27,6 +29,7 @@ from pickosim.learning.net import win_chances
 from pickosim.learning.targets import errors_of
 from pickosim.learning.weights import Weights
 from pickosim.rules import MOST_TILES, RuleSet
+from pickosim.runs.results import Results
 from pickosim.runs.sums import Sums
 from pickosim.stats.moments import (
     CONFIDENCE,
@@ -57,6 +60,7 @@ from pickosim.studies.study import (
     stored,
     study_function,
 )
+from pickosim.studies.views import Crossed, Dots, Listed, View, distinct
 
 DECILES = 10
 
@@ -110,6 +114,72 @@ FRAMES = frames_by_name(
             "games": "Games that were played; their positions are in all rows.",
             "positions": "Positions after turns, of games that go on.",
         },
+    ),
+)
+
+
+def _leads(results: Results) -> pl.DataFrame:
+    """Leads with enough positions, in words; the largest stands for all that are larger."""
+
+    def words(lead: int) -> str:
+        sign = "≥ " if lead == SHOWN_LEAD else "≤ " if lead == -SHOWN_LEAD else ""
+        return f"{sign}{lead:+d}"
+
+    shown = results.by_lead.filter(pl.col("positions") >= FEW_POSITIONS)
+    return shown.with_columns(ahead=pl.col("lead").map_elements(words, pl.String))
+
+
+def _leads_in_order(results: Results, rows: Sequence[Row]) -> tuple[list[str], list[str]]:
+    """The largest lead first, and the fewest worms left."""
+    descending = sorted(rows, key=lambda row: -row["lead"])
+    return distinct(descending, "ahead"), distinct(rows, "worms_left")
+
+
+def _by_lead(results: Results) -> Crossed:
+    return replace(BY_LEAD, middle=100 / results.manifest["plan"]["players"])
+
+
+BY_LEAD = Crossed(
+    "ahead",
+    "worms_left",
+    "predicted",
+    _leads_in_order,
+    "Predicted win chance in %, by lead over the best rival and worms left on the grill "
+    f"({FEW_POSITIONS} positions or more)",
+    "lead",
+    is_number=True,
+    missing="",
+    legend="chance to win, %",
+    axis="worms left on the grill",
+    words="lead {ahead}, {worms_left} worms left: predicted {predicted}, actual {actual}",
+    rows=_leads,
+)
+
+VIEWS = (
+    View(
+        FRAMES["deciles"],
+        "Predicted and actual win shares",
+        FRAMES["deciles"].rows,
+        chart=Dots("difference", "chances", "actual minus predicted, in points", at=0),
+        text=(Listed(rows=lambda results: results.deciles.drop("games")),),
+        is_open=True,
+        leads=True,
+    ),
+    View(
+        FRAMES["errors"],
+        "Errors by tiles left",
+        FRAMES["errors"].rows,
+        text=(
+            Listed("Bellman errors by tiles left", lambda results: results.errors.drop("games")),
+        ),
+    ),
+    View(
+        FRAMES["by_lead"],
+        "What a position is worth",
+        "The chance to win of the player who has just moved, by its lead in worms over the best rival and by the worms "
+        f"left on the grill. Cells with fewer than {FEW_POSITIONS} positions are empty.",
+        chart=_by_lead,
+        text=(BY_LEAD,),
     ),
 )
 
@@ -213,6 +283,7 @@ class Calibrate(OneRuleSetStudy):
     kind: ClassVar[str] = "calibrate"
     sources: ClassVar[tuple[str, ...]] = ("studies.calibrate",)
     frame_types: ClassVar = FRAMES
+    views: ClassVar = VIEWS
     main_frame: ClassVar[str] = "deciles"
     examples: ClassVar[tuple[str, ...]] = (
         "pickosim calibrate --players 2 --games 100k",

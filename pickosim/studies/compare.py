@@ -22,6 +22,7 @@ from pickosim.studies.compare_findings import findings
 from pickosim.studies.compare_results import (
     FRAMES,
     MAIN_FRAME,
+    VIEWS,
     Setting,
     compare_frames,
     setting_of,
@@ -76,6 +77,7 @@ class Compare(Study):
     kind: ClassVar[str] = "compare"
     sources: ClassVar[tuple[str, ...]] = ("studies.compare_sums",)
     frame_types: ClassVar = FRAMES
+    views: ClassVar = VIEWS
     main_frame: ClassVar[str] = MAIN_FRAME
     examples: ClassVar[tuple[str, ...]] = (
         "pickosim compare classic short french --players 2-5",

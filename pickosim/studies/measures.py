@@ -385,3 +385,8 @@ def measure_format(name: str, column: str) -> Format:
     """How a number of a measure is written: a `difference`, or a value."""
     measure = MEASURES[name]
     return measure.difference_format if column == "difference" else measure.format
+
+
+def measure_label(name: str, bot: str = "the stronger bot") -> str:
+    """The label of a measure; `bot` is the one that skill is about."""
+    return MEASURES[name].label.format(bot=bot)

@@ -46,6 +46,7 @@ from pickosim.studies.options import (
     make_options,
 )
 from pickosim.studies.variants import StoredRules
+from pickosim.studies.views import View
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -80,6 +81,8 @@ class StudyBase:
     """The result tables that it can have."""
     main_frame: ClassVar[str]
     """The one that CSV prints."""
+    views: ClassVar[tuple[View, ...]] = ()
+    """How they are shown; if none is declared, table by table."""
 
     @property
     def plan(self) -> dict[str, Any]:

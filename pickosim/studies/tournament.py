@@ -56,6 +56,7 @@ from pickosim.studies.study import (
 from pickosim.studies.tournament_results import (
     FRAMES,
     MAIN_FRAME,
+    VIEWS,
     Points,
     about_ratings,
     headline,
@@ -83,6 +84,7 @@ class Tournament(OneRuleSetStudy):
     kind: ClassVar[str] = "tournament"
     sources: ClassVar[tuple[str, ...]] = ("studies.tournament_sums", "stats.sprt")
     frame_types: ClassVar = FRAMES
+    views: ClassVar = VIEWS
     main_frame: ClassVar[str] = MAIN_FRAME
     examples: ClassVar[tuple[str, ...]] = (
         "pickosim tournament eager expected my_bot.py --games 50k",

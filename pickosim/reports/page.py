@@ -10,22 +10,24 @@ from functools import cache
 from importlib.resources import files
 from math import isfinite, isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from pickosim import __version__
 from pickosim.errors import PickosimError, lacking, suggest
 from pickosim.files import write_whole
 from pickosim.reports.cells import Cells, shown_columns
 from pickosim.reports.layout import breakable
+from pickosim.reports.views import shown_views
 from pickosim.rule_files import as_arguments, complete_rules, option_texts
 from pickosim.rules import RuleSet
 from pickosim.runs.folder import written
 from pickosim.runs.results import Results
 from pickosim.studies.compare_findings import by_variant
+from pickosim.studies.sentences import listed
 from pickosim.studies.stored import load_results
-
-if TYPE_CHECKING:
-    from pickosim.reports.figures import Figure
+from pickosim.studies.views import View
 
 MOST_ROWS = 1000
 """Rows that the page shows of a table; a browser gets slow with more."""
@@ -68,31 +70,27 @@ def save_charts(
 def chart_specs(results: Results) -> dict[str, Spec]:
     """The Vega-Lite specification of every chart of a run, by name."""
     _vl_convert()  # says which packages are missing
-    from pickosim.reports.figures import figures_of
-
-    return _specs(figures_of(results))
+    return {name: chart.to_dict() for name, chart in drawn_charts(results).items()}
 
 
-def _specs(figures: Sequence[Figure]) -> dict[str, Spec]:
-    drawn = {figure.name: figure.draw() for figure in figures if figure.draw is not None}
-    return {name: chart.to_dict() for name, chart in drawn.items() if chart is not None}
+def drawn_charts(results: Results) -> dict[str, Any]:
+    """Every chart of a run, by name."""
+    from pickosim.reports.charts import draw  # which says what packages are missing
+
+    drawn = {view.address: draw(view, results) for view, _ in shown_views(results)}
+    return {name: chart for name, chart in drawn.items() if chart is not None}
 
 
 def report_page(results: Results) -> str:
     """The page of a run."""
-    _vl_convert()  # says which packages are missing
+    specs, views = chart_specs(results), shown_views(results)
     from pickosim.reports import charts
-    from pickosim.reports.figures import figures_of, title_of
 
-    figures = figures_of(results)
-    specs = _specs(figures)
     data = {
         "specs": specs,
         "themes": {scheme: charts.theme(scheme) for scheme in charts.COLOURS},
         "tables": {
-            figure.name: written(figure.data, "csv")
-            for figure in figures
-            if len(figure.data) <= MOST_CSV_ROWS
+            view.address: written(data, "csv") for view, data in views if len(data) <= MOST_CSV_ROWS
         },
     }
     plan = results.manifest["plan"]
@@ -105,7 +103,7 @@ def report_page(results: Results) -> str:
         result=results.manifest["result"],
         plan=plan,
         findings=_findings(results),
-        figures=[_shown(figure, figure.name in specs) for figure in figures],
+        figures=[_figure(view, data, results, view.address in specs) for view, data in views],
         rules_arguments=" ".join(as_arguments(rules)),
         rules_options=[(option, breakable(value)) for option, value in option_texts(rules)],
         schemes=charts.COLOURS,
@@ -116,6 +114,26 @@ def report_page(results: Results) -> str:
         data=json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
     )
     return page
+
+
+def title_of(results: Results) -> str:
+    """What a run is about: its question, or what was played."""
+    manifest, plan = results.manifest, results.manifest["plan"]
+    if question := manifest.get("question"):
+        return str(question)
+    if manifest["kind"] == "tournament":
+        return f"Tournament: {_named([bot['name'] for bot in plan['entrants']])}"
+    if manifest["kind"] == "compare":
+        return f"Rules compared: {_named([variant['name'] for variant in plan['variants']])}"
+    if manifest["kind"] == "balance":
+        return f"Balance of the specialists, rules {plan.get('rule_set', plan['rules'])['name']}"
+    return str(manifest["title"])
+
+
+def _named(names: Sequence[str], most: int = 4) -> str:
+    """Names, the first of them if there are many."""
+    more = len(names) - most
+    return f"{', '.join(names[:most])} and {more} more" if more > 1 else listed(names)
 
 
 def _findings(results: Results) -> list[tuple[str, list[str]]]:
@@ -137,21 +155,20 @@ def _rules(manifest: Mapping[str, Any]) -> RuleSet:
     return complete_rules(rules[manifest["result"]["reference"]])
 
 
-def _shown(figure: Figure, is_drawn: bool) -> dict[str, Any]:
-    """A figure as the template wants it."""
-    rows = len(figure.data)
+def _figure(view: View, data: pl.DataFrame, results: Results, is_drawn: bool) -> dict[str, Any]:
+    """A view as the template wants it."""
+    rows = len(data)
     return {
-        "name": figure.name,
-        "title": figure.title,
-        "note": figure.note,
+        "name": view.address,
+        "title": view.title,
+        "note": view.note_on(results),
         "is_drawn": is_drawn,
-        "is_open": figure.is_open,
+        "is_open": view.is_open,
         "rows": rows,
         "shown_rows": min(rows, MOST_ROWS),
         "has_csv": rows <= MOST_CSV_ROWS,
         "columns": [
-            _html_column(column)
-            for column in shown_columns(figure.data.head(MOST_ROWS), figure.table)
+            _html_column(column) for column in shown_columns(data.head(MOST_ROWS), view.table)
         ],
     }
 
@@ -211,7 +228,7 @@ def prose(text: str) -> Any:
 
 
 def _page_file(name: str) -> str:
-    return files("pickosim.reports").joinpath("page", name).read_text(encoding="utf-8")
+    return files("pickosim.reports").joinpath("assets", name).read_text(encoding="utf-8")
 
 
 @cache

@@ -1,0 +1,264 @@
+"""Views for a terminal: the tables of any run as its study declares them, with headline, findings and remarks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from rich.table import Table
+from rich.text import Text
+
+from pickosim.columns import Row
+from pickosim.reports.cells import for_row, frame_grid, with_error
+from pickosim.reports.layout import Grid, IntervalGrid, grid, wrapped
+from pickosim.runs.folder import records, written
+from pickosim.runs.results import Results
+from pickosim.studies.kinds import study_kind
+from pickosim.studies.measures import MEASURES, Measure, measure_label
+from pickosim.studies.sentences import is_beyond_chance, plus_minus, quoted
+from pickosim.studies.views import Crossed, Drawn, Listed, TextTable, Title, View
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+MOST_COLUMNS = 12
+"""Columns that a cross table has room for; of more it shows the first."""
+
+LONGEST_NAME = 34
+"""Of a row beside a drawing: longer names are broken."""
+
+
+def shown_views(results: Results) -> list[tuple[View, pl.DataFrame]]:
+    """The views of a run that have data, with it."""
+    study = study_kind(results.manifest["kind"])
+    views = study.views or [View.plain(frame) for frame in study.frame_types.values()]
+    found = [(view, view.data(results)) for view in views]
+    return [(view, data) for view, data in found if len(data)]
+
+
+def as_text(results: Results) -> Iterator[RenderableType]:
+    """Tables and sentences for a terminal; of an experiment, its question first."""
+    if question := results.manifest.get("question"):
+        yield Text(question, style="bold")
+        yield Text()
+    yield Text(results.headline, style="bold")
+    declared = [(view, text) for view, _ in shown_views(results) for text in view.text]
+    if declared and not isinstance(declared[0][1], Listed):
+        yield Text()
+        yield Text(results.manifest["title"])
+    for view, text in declared:
+        for part in _tables(view, text, results):
+            yield Text()
+            yield part
+    if sentences := results.manifest["result"]["sentences"]:
+        yield Text()
+        found = Table.grid(padding=(0, 1))
+        for sentence in sentences:
+            found.add_row("-", Text(sentence))
+        yield found
+    for remark in results.remarks:
+        yield Text()
+        yield Text(remark)
+
+
+def as_json(results: Results) -> dict[str, Any]:
+    """All tables, each a list of its rows, and the manifest without the checksums of files."""
+    tables = {name: records(frame) for name, frame in results.frames.items()}
+    manifest = {key: value for key, value in results.manifest.items() if key != "files"}
+    return {**tables, "manifest": manifest}
+
+
+def as_csv(results: Results) -> str:
+    """The main table of a run."""
+    main = study_kind(results.manifest["kind"]).main_frame
+    return written(results.frames[main], "csv")
+
+
+# ------------------------------------------------------------------------------------ what is declared
+
+
+def _tables(view: View, text: TextTable, results: Results) -> Iterator[RenderableType]:
+    """The tables of a declaration."""
+    if isinstance(text, str):
+        yield from _TEXTS[text](results)
+        return
+    frame = text.rows(results) if text.rows else view.found(results)
+    if isinstance(text, Listed):
+        yield frame_grid(text.title or results.manifest["title"], frame, view.frame)
+        return
+    each: dict[tuple[Any, ...], list[Row]] = {}
+    for row in frame.iter_rows(named=True):
+        each.setdefault(tuple(row[name] for name in text.each.split()), []).append(row)
+    for rows in each.values():
+        title = _title(text.title, text.value, results, rows)
+        if isinstance(text, Drawn):
+            yield _drawn(view, text, title, rows)
+        else:
+            yield _crossed(view, text, title, *text.order(results, rows), rows)
+
+
+def _title(title: Title, value: str, results: Results, rows: Sequence[Row]) -> str:
+    if callable(title):
+        return title(results, rows)
+    widths = [
+        row[f"{value}_high"] - row[f"{value}_low"]
+        for row in rows
+        if row.get(f"{value}_low") is not None
+    ]
+    few, most = (end(row["games"] for row in rows) for end in (min, max))
+    games = f"{few:,}" if few == most else f"{few:,} to {most:,}"
+    error = min(50 * max(widths, default=0.0), 100)
+    return title.format(**rows[0] | {"error": error, "games": games})
+
+
+def _crossed(
+    view: View,
+    text: Crossed,
+    title: str,
+    order: Sequence[Any],
+    across: Sequence[Any],
+    rows: Sequence[Row],
+) -> Grid:
+    """A cross table; of all intervals only the widest is given, so that it fits a terminal."""
+    of = view.frame.column(text.value).format
+    spec = "+.1f" if of and of.spec.startswith("+") else ".1f"
+    cells = {(row[text.row], row[text.across]): row for row in rows}
+
+    def cell(at: tuple[Any, Any]) -> str:
+        row = cells.get(at)
+        if row is None:
+            return text.missing
+        shown = "-" if row[text.value] is None else f"{100 * row[text.value]:{spec}}"
+        return f"{shown}{_mark(row, text.given)}"
+
+    shown = across[:MOST_COLUMNS]
+    names = [f"{k} {name}" if text.numbered else name for k, name in enumerate(order, start=1)]
+    headings = range(1, len(shown) + 1) if text.numbered else shown
+    gap = " " if text.given else ""
+    return grid(
+        title,
+        [
+            (text.heading, "right" if text.is_number else "left"),
+            *((f"{heading}{gap}", "right") for heading in headings),
+        ],
+        [
+            (name, *(cell((row, column)) for column in shown))
+            for name, row in zip(names, order, strict=True)
+        ],
+    )
+
+
+def _mark(row: Row, given: str) -> str:
+    """What marks the setting of the rules as given."""
+    return "" if not given else "°" if row[given] else " "
+
+
+def _drawn(view: View, text: Drawn, title: str, rows: Sequence[Row]) -> IntervalGrid:
+    """A table with the intervals of one column drawn beside it."""
+    names = text.columns.split()
+    if len({row.get("players") for row in rows}) == 1:
+        names = [name for name in names if name != "players"]
+
+    def cell(name: str, row: Row) -> str:
+        column = for_row(view.frame.column(name), row)
+        value, of = row[name], column.format
+        if name == text.value:
+            error = with_error(row, name, of.scale if of else 1.0, "+")
+            return error if value is None else f"{error}{'*' if is_beyond_chance(row) else ' '}"
+        if name == names[0]:
+            return f"{wrapped(value, LONGEST_NAME)}{_mark(row, text.given)}"
+        return "-" if value is None else of.bare(value) if of else value
+
+    ends = [f"{text.value}{end}" for end in ("", "_low", "_high")]
+    columns = [view.frame.column(name) for name in names]
+    return IntervalGrid(
+        title,
+        [
+            (text.headings.get(column.name, column.label), "right" if column.format else "left")
+            for column in columns
+        ],
+        [[cell(name, row) for name in names] for row in rows],
+        names.index(text.value) + 1,
+        [
+            None if row[text.value] is None else (row[ends[0]], row[ends[1]], row[ends[2]])
+            for row in rows
+        ],
+    )
+
+
+# ------------------------------------------------------------------------------- measures side by side
+
+
+Line = tuple[str, list[Measure]]
+"""A line of the table of measures: its label, and its measures; several are percentiles of one."""
+
+
+def _measures(results: Results) -> Iterator[RenderableType]:
+    """What the variants of a comparison are, and all their measures, a column per variant."""
+    reference, measures = results.manifest["result"]["reference"], results.measures
+    columns = [("variant", "left"), (f"differs from {reference} in", "left")]
+    (variants,) = (data for view, data in shown_views(results) if view.frame.name == "variants")
+    yield grid("", columns, variants.select("variant", "differs").rows())
+    for players in dict.fromkeys(measures["players"]):
+        stronger = results.manifest["result"].get("stronger", {}).get(str(players), "")
+        yield _side_by_side(measures.filter(pl.col("players") == players), stronger)
+    yield Text("± is half the 95 % interval; * differs from the reference beyond chance.", "dim")
+
+
+def _side_by_side(measures: pl.DataFrame, stronger: str) -> Grid:
+    """All measures with one number of players, a column per variant, the reference first and in every part."""
+    by_variant: dict[str, dict[str, Row]] = {}
+    for row in measures.iter_rows(named=True):
+        by_variant.setdefault(row["variant"], {})[row["measure"]] = row
+    shown = [line for line in _lines(stronger) if _is_shown(line, by_variant)]
+    order = sorted(by_variant, key=lambda name: by_variant[name]["turns"]["p_value"] is not None)
+    columns = [[_cell(line, by_variant[name]) for line in shown] for name in order]
+    headings = [
+        (wrapped(name, max(map(len, (*name.split(), *cells)))), "right")
+        for name, cells in zip(order, columns, strict=True)
+    ]
+    title = f"{measures['players'][0]} players, {measures['games'][0]:,} games per variant"
+    rows = zip([label for label, _ in shown], *columns, strict=True)
+    return grid(title, [("", "left"), *headings], rows, kept=2)
+
+
+def _lines(bot: str) -> list[Line]:
+    """One line per measure; the percentiles of a measure share one."""
+    found: dict[str, list[Measure]] = {}
+    for measure in MEASURES.values():
+        if measure.percentile is None:
+            found[measure_label(measure.name, quoted(bot))] = [measure]
+        else:
+            found.setdefault(f"  {measure.percentile[0]}, percentiles", []).append(measure)
+    return [
+        (
+            f"{label} {', '.join(f'{one.percentile[1]}' for one in of if one.percentile)}".rstrip(),
+            of,
+        )
+        for label, of in found.items()
+    ]
+
+
+def _is_shown(line: Line, by_variant: dict[str, dict[str, Row]]) -> bool:
+    """Whether there is anything to show: no hens where nobody has one."""
+    name = line[1][0].name
+    rows = [of.get(name) for of in by_variant.values()]
+    if name == "hen_steals":
+        return any(row["value"] for row in rows if row)
+    return all(rows)
+
+
+def _cell(line: Line, rows: dict[str, Row]) -> str:
+    _, measures = line
+    if len(measures) > 1:
+        return ", ".join(f"{rows[measure.name]['value']:.0f}" for measure in measures) + " "
+    (measure,) = measures
+    row = rows[measure.name]
+    value, low, high = (measure.scale * row[name] for name in ("value", "value_low", "value_high"))
+    shown = f"0 (≤ {high:.1g})" if value == low == 0 < high else plus_minus(value, (high - low) / 2)
+    return f"{shown}{'*' if is_beyond_chance(row) else ' '}"
+
+
+_TEXTS: dict[str, Callable[[Results], Iterator[RenderableType]]] = {"measures": _measures}
+"""Texts that a view may name."""
