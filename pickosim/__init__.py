@@ -18,11 +18,14 @@ if TYPE_CHECKING:
         benchmark,
         check,
         diff_rules,
+        extend,
         list_strategies,
         new,
         play,
         position,
         positions,
+        report,
+        resume,
         show_rules,
         show_strategy,
         watch,
@@ -33,12 +36,10 @@ if TYPE_CHECKING:
     from pickosim.bots.view import After, Turn
     from pickosim.engine.dice import POINTS
     from pickosim.errors import PickosimError
-    from pickosim.explanations import Explanation, explain_rule, explain_rules
     from pickosim.games.frames import Played
     from pickosim.games.recording import Recording, record
-    from pickosim.rule_files import load_rules, presets
+    from pickosim.rule_files import Explanation, explain_rule, explain_rules, load_rules, presets
     from pickosim.rules import RULES_VERSION, SPECIALISTS, WORM, RuleSet
-    from pickosim.run_api import extend, report, resume
     from pickosim.runs.progress import Progress
     from pickosim.runs.results import Results
     from pickosim.solver.valuation import Valuation

@@ -23,10 +23,9 @@ from pickosim.engine.dice import POINTS
 from pickosim.games.batch import BATCH, Batch, play_games
 from pickosim.games.match import Match, make_match
 from pickosim.runs.folder import RunFolder
-from pickosim.runs.orders import Order
 from pickosim.runs.provenance import machine, versions
 from pickosim.runs.run import run
-from pickosim.runs.sums import Sums, add
+from pickosim.runs.tasks import Order, Sums, add
 from pickosim.runs.workers import Workers
 from pickosim.solver.graph import Problem, graph
 from pickosim.solver.solve import solve

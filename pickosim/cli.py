@@ -15,8 +15,8 @@ from pickosim import __version__
 # Each of these adds its commands to the app.
 from pickosim.commands import bots, games, rules, runs, studies  # noqa: F401
 from pickosim.commands.parameters import GIVEN, Json, app, examples, with_plain_types
+from pickosim.commands.terminal import compiling, keep_for_results, note, show, silence
 from pickosim.errors import PickosimError
-from pickosim.terminal import compiling, keep_for_results, note, show, silence
 
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """What Typer raises for a command line it does not understand; versions differ in where it lives."""

@@ -7,8 +7,7 @@ from typing import ClassVar, Literal
 from pickosim.bots.loading import load_bot
 from pickosim.bots.table_view import FloatArray
 from pickosim.bots.view import After
-from pickosim.learning.learned import chances_after
-from pickosim.learning.weights import Weights, read_weights
+from pickosim.learning.weights import Weights, chances_after, read_weights
 from pickosim.rule_files import as_arguments
 from pickosim.rules import RuleSet
 from pickosim.solver.valuation import Valuation

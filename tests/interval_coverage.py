@@ -20,9 +20,8 @@ from pickosim.engine.tally import PARTS, win_parts
 from pickosim.stats.moments import Moments, Rate, count_rate, mean_rate, share_rate
 from pickosim.stats.ratings import rate
 from pickosim.studies.arms import Arm, play_arm
-from pickosim.studies.schedule import looks, rotations
-from pickosim.studies.seating import bots_by_seat, by_bot
-from pickosim.studies.tournament_sums import GROUPS, count_choices
+from pickosim.studies.matchup_sums import GROUPS, count_choices
+from pickosim.studies.schedule import bots_by_seat, by_bot, looks, rotations
 
 BLOCKS = (10, 20, 50, 100, 400)
 RUNS = 4_000

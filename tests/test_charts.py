@@ -27,8 +27,8 @@ from pickosim.studies.measures import MEASURES
 from pickosim.studies.pickup_worths import FRAMES as BALANCE
 from pickosim.studies.pickup_worths import GROUPS
 from pickosim.studies.schedule import lane
-from pickosim.studies.tournament_results import ALL_BOTS
-from pickosim.studies.tournament_results import FRAMES as TOURNAMENT
+from pickosim.studies.standings import ALL_BOTS
+from pickosim.studies.standings import FRAMES as TOURNAMENT
 from pickosim.studies.views import MOST_ROWS
 
 LONG = "threshold:target=25,last_dice=2"

@@ -20,8 +20,7 @@ import pickosim
 from pickosim.bots.catalogue import describe
 from pickosim.bots.command import answers_in
 from pickosim.bots.entrants import check_bot_sources, expand, make_entrants, split_bot_list
-from pickosim.bots.loading import load_bot, spec_of
-from pickosim.bots.specs import command_of, parts_of
+from pickosim.bots.loading import command_of, load_bot, parts_of, spec_of
 from pickosim.bots.view import METHODS
 from pickosim.cli import run
 from pickosim.errors import AnswerError, BotError, StrategyError

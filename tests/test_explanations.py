@@ -12,8 +12,14 @@ from rule_pages import rules_page
 
 import pickosim
 from pickosim.errors import RulesError
-from pickosim.explanations import explain_rule, explain_rules, options_in_use
-from pickosim.rule_files import PRESETS, load_rules, presets
+from pickosim.rule_files import (
+    PRESETS,
+    explain_rule,
+    explain_rules,
+    load_rules,
+    options_in_use,
+    presets,
+)
 from pickosim.rules import MAPPINGS, POWERS, SPECIALISTS, Options, RuleSet, values_of
 
 ROOT = Path(__file__).parents[1]

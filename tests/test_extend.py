@@ -101,7 +101,7 @@ def test_saved_games_and_points_are_extended_too(tmp_path):
     shutil.rmtree(began.folder)
     assert RunFolder(found.folder).damaged(found.manifest) == [], "and can be deleted"
     game = games_in(found.folder).filter(pl.col("bot") == MORE).row(8, named=True)
-    match = pickosim.run_api.game_of_run(found.folder, game["game"], game["rotation"])
+    match = pickosim.api.game_of_run(found.folder, game["game"], game["rotation"])
     trace = pickosim.watch(list(match.specs), match.rules, match.seed, game["game"])
     assert trace[-1]["scores"][game["seat"]] == game["score"]
 

@@ -27,8 +27,7 @@ from pickosim.games.recording import record_games
 from pickosim.games.trace import trace_games, traced_game
 from pickosim.learning import net as nets
 from pickosim.learning.features import FEATURES_VERSION, features_of, layout_for
-from pickosim.learning.fit import calibrated, new_parameters
-from pickosim.learning.learned import Learned
+from pickosim.learning.fit import calibrated, errors_of, new_parameters, targets_of
 from pickosim.learning.net import (
     LOGIT_ONE,
     Net,
@@ -39,11 +38,10 @@ from pickosim.learning.net import (
     widened,
     win_chances,
 )
-from pickosim.learning.targets import errors_of, targets_of
-from pickosim.learning.weights import Weights, as_bytes, read_weights, weights_of
+from pickosim.learning.weights import Learned, Weights, as_bytes, read_weights, weights_of
 from pickosim.rule_files import PRESETS, load_rules
 from pickosim.rules import SPECIALISTS, RuleSet
-from pickosim.runs.sums import add
+from pickosim.runs.tasks import add
 from pickosim.studies.calibrate import calibrate, clustered, position_sums
 from pickosim.studies.train import Train, tables_of
 

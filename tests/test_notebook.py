@@ -14,7 +14,7 @@ from nbclient import NotebookClient
 
 import pickosim
 from pickosim import POINTS, PickosimError, Progress, Strategy
-from pickosim.bots.cell_code import code_of
+from pickosim.bots.digest import code_of
 from pickosim.bots.loading import load_bot
 
 TOUR = Path(__file__).parents[1] / "examples" / "tour.ipynb"

@@ -20,8 +20,8 @@ from pickosim.errors import PickosimError
 from pickosim.reports.layout import Grid
 from pickosim.reports.views import as_text, shown_views
 from pickosim.runs.folder import RunFolder
-from pickosim.studies.tournament_results import FRAMES, tournament_frames
-from pickosim.studies.tournament_sums import GROUPS, _empty_game_sums, add_games
+from pickosim.studies.matchup_sums import GROUPS, _empty_game_sums, add_games
+from pickosim.studies.standings import FRAMES, tournament_frames
 
 tournament = partial(pickosim.tournament, workers=1)
 """In this process, unless a test says otherwise."""

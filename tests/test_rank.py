@@ -17,9 +17,9 @@ from pickosim.engine.tally import PARTS
 from pickosim.rules import RULES_VERSION
 from pickosim.stats.ratings import rate, rating_among
 from pickosim.studies.ladder import FILE, ladder
+from pickosim.studies.matchup_sums import GROUPS
 from pickosim.studies.rank import headline
-from pickosim.studies.tournament_results import ANCHOR
-from pickosim.studies.tournament_sums import GROUPS
+from pickosim.studies.standings import ANCHOR
 
 # ------------------------------------------------------------------------------------- the ratings
 

@@ -26,7 +26,7 @@ import pickosim
 from pickosim import cli
 from pickosim.errors import PickosimError
 from pickosim.runs.folder import RunFolder
-from pickosim.studies.tournament_results import FRAMES
+from pickosim.studies.standings import FRAMES
 
 PROGRAM = Path(sys.executable).with_name("pickosim")
 BOTS = ["eager", "random", "threshold:target=23"]
@@ -196,7 +196,7 @@ def test_a_full_disk_is_reported_and_nothing_is_lost(tmp_path, whole, capfd):
     code = SCRIPT.format(bots=BOTS, games=GAMES, folder=str(folder), chunk=CHUNK, workers=1)
     limited = (
         "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "import pickosim.run_api, pickosim.studies.warm; pickosim.studies.warm.warm_up()\n"
+        "import pickosim.api, pickosim.studies.warm; pickosim.studies.warm.warm_up()\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))\n"
     )
     done = subprocess.run([sys.executable, "-c", limited + code], capture_output=True, text=True)
@@ -530,7 +530,7 @@ def test_saved_games_are_the_games(whole):
         assert row["win_share"] == pytest.approx(standing["win_share"])
         assert row["score"] == pytest.approx(standing["mean_score"])
     row = games.filter(pl.col("rotation") == 1).row(7, named=True)
-    match = pickosim.run_api.game_of_run(whole.folder, row["game"], 1)
+    match = pickosim.api.game_of_run(whole.folder, row["game"], 1)
     trace = pickosim.watch(match.strategies, match.rules, match.seed, row["game"])
     one = games.filter((pl.col("game") == row["game"]) & (pl.col("rotation") == 1))
     assert list(match.specs) == one["bot"].to_list()

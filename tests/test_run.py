@@ -21,17 +21,17 @@ from polars.testing import assert_frame_equal
 import pickosim
 from pickosim import PickosimError, Results, cli
 from pickosim.amounts import LANE
+from pickosim.api import game_of_run
 from pickosim.engine.tally import PARTS
-from pickosim.run_api import game_of_run
 from pickosim.runs import run as run_module
 from pickosim.runs.progress import Estimate
 from pickosim.runs.workers import Workers
 from pickosim.studies.arms import Chunk
 from pickosim.studies.kinds import options_of
+from pickosim.studies.matchup_sums import GROUPS, count_choices
 from pickosim.studies.options import PYTHON_ONLY, declared
 from pickosim.studies.schedule import FIRST_LOOK, LOOK_GROWTH, Matchup, round_robin
-from pickosim.studies.tournament_results import ALL_BOTS, FRAMES
-from pickosim.studies.tournament_sums import GROUPS, count_choices
+from pickosim.studies.standings import ALL_BOTS, FRAMES
 
 tournament = partial(pickosim.tournament, workers=1)
 """In this process, unless a test says otherwise."""

@@ -12,7 +12,7 @@ from test_strategies import ONLY_IN
 
 import pickosim
 from pickosim import SimpleStrategy, SimpleTurn, Strategy
-from pickosim.bots.plain import ATTRIBUTES
+from pickosim.bots.simple import ATTRIBUTES
 from pickosim.bots.strategy import own_methods
 from pickosim.bots.view import METHODS
 from pickosim.errors import StrategyError

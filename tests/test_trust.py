@@ -25,14 +25,13 @@ from polars.testing import assert_frame_equal
 
 import pickosim
 from pickosim import cli
+from pickosim.api import game_of_run
+from pickosim.commands.terminal import show
 from pickosim.errors import PickosimError
 from pickosim.files import digest
 from pickosim.reports.page import report_page
 from pickosim.reports.views import as_json, as_text
-from pickosim.run_api import game_of_run
-from pickosim.runs.folder import RunFolder
-from pickosim.runs.manifest import sealed
-from pickosim.terminal import show
+from pickosim.runs.folder import RunFolder, sealed
 
 PROGRAM = Path(sys.executable).with_name("pickosim")
 HANGS = 600

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rule_pages import SECTION, classic_file, rules_page
 
-from pickosim.bots.plain import ATTRIBUTES
+from pickosim.bots.simple import ATTRIBUTES
 from pickosim.columns import Frame
 from pickosim.games.frames import PLAY_FRAMES, SAVED_GAMES
 from pickosim.games.positions import POSITIONS

@@ -8,9 +8,8 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pickosim.explanations import explain_rule, explain_rules
 from pickosim.reports.layout import breakable
-from pickosim.rule_files import differences, load_rules, presets
+from pickosim.rule_files import differences, explain_rule, explain_rules, load_rules, presets
 from pickosim.rules import MAPPINGS, MappingOption, Options, in_a_file
 
 SECTION = re.compile(r"(?<=<!-- generated: )(\w+)( -->\n).*?(?=<!-- end -->)", re.DOTALL)

@@ -16,8 +16,7 @@ from typing import Any, get_type_hints
 
 from pickosim.bots.command import Command
 from pickosim.bots.digest import command_files
-from pickosim.bots.loading import ENTRY_POINTS, built_in_bots, installed_bots, load_bot
-from pickosim.bots.specs import parts_of
+from pickosim.bots.loading import ENTRY_POINTS, built_in_bots, installed_bots, load_bot, parts_of
 from pickosim.bots.strategy import Strategy
 from pickosim.bots.view import METHODS
 from pickosim.errors import BotError, PickosimError

@@ -13,11 +13,18 @@ from pathlib import Path
 
 from pickosim.amounts import expand_range, split_list
 from pickosim.bots.digest import parameter_files, source_files
-from pickosim.bots.given import bot_digest, class_in, give, given_class
-from pickosim.bots.loading import BotLike, as_specs, built_in_bots, load_bot, spec_digest
-from pickosim.bots.specs import is_file, parts_of
+from pickosim.bots.loading import (
+    BotLike,
+    as_specs,
+    built_in_bots,
+    is_file,
+    load_bot,
+    parts_of,
+    spec_digest,
+)
+from pickosim.bots.objects import bot_digest, class_in, give, given_class
 from pickosim.errors import BotError, PickosimError
-from pickosim.parcels import Parcel, make_parcel
+from pickosim.files import Parcel, make_parcel
 
 MAX_ENTRANTS = 1000
 

@@ -13,6 +13,7 @@ import importlib
 import inspect
 import linecache
 import pkgutil
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,13 +32,54 @@ import pickosim.strategies
 from pickosim.amounts import split_list
 from pickosim.bots.command import Command, command_class
 from pickosim.bots.digest import beside, command_files, data_files, digest_of, imported_files
-from pickosim.bots.given import give, given_bot, given_class
 from pickosim.bots.guard import Guard, is_from_bot, place_in_bot, time_limit
-from pickosim.bots.specs import COMMAND, command_of, is_command, is_file, parts_of
+from pickosim.bots.objects import give, given_bot, given_class
 from pickosim.bots.strategy import Strategy, bot_name, with_parameters
 from pickosim.errors import AnswerError, BotError, suggest
 from pickosim.files import read_regular
 from pickosim.rules import RuleSet
+
+COMMAND = "cmd:"
+"""Begins the spec of a bot that is a program of its own."""
+
+_QUOTED = r"\"[^\"]*\"|'[^']*'|\\."
+
+_WITH_PARAMETERS = re.compile(rf"(cmd:(?:{_QUOTED}|[^\"'\\])*):(\s*\w+\s*=[^:\"']*)", re.DOTALL)
+
+
+def parts_of(spec: str) -> list[str]:
+    """The parts that colons separate; a command is one part, whatever colons are in it.
+
+    The parameters of a command come after its last colon outside of quotes, if that looks like parameters.
+    """
+    if not is_command(spec):
+        return spec.split(":")
+    found = _WITH_PARAMETERS.fullmatch(spec)
+    return [found[1], found[2]] if found else [spec]
+
+
+def is_command(spec: str) -> bool:
+    """Whether a spec names a program."""
+    return spec.startswith(COMMAND)
+
+
+def is_file(spec: str) -> bool:
+    """Whether a spec names a Python file, not a bot that is built in or installed, nor a program."""
+    return not is_command(spec) and parts_of(spec)[0].endswith(".py")
+
+
+def command_of(spec: str) -> tuple[str, ...]:
+    """The words of a command: the program and its arguments."""
+    try:
+        words = tuple(shlex.split(parts_of(spec)[0].removeprefix(COMMAND)))
+    except ValueError as error:
+        raise BotError(
+            f"{spec}: the command has an open quote or a backslash at its end."
+        ) from error
+    if not words:
+        raise BotError(f"{spec}: name the program after {COMMAND}, e.g. {COMMAND}./my_bot.")
+    return words
+
 
 ENTRY_POINTS = "pickosim.strategies"
 

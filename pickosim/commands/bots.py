@@ -18,7 +18,7 @@ from pickosim.commands.parameters import (
     examples,
     strategies_app,
 )
-from pickosim.terminal import compiling, json_of, show, visible
+from pickosim.commands.terminal import compiling, json_of, show, visible
 
 
 @strategies_app.callback(invoke_without_command=True)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from pickosim import completion
+from pickosim.commands import completion
 from pickosim.commands.parameters import (
     AnswerSeconds,
     Bots,
@@ -20,8 +20,8 @@ from pickosim.commands.parameters import (
     examples,
     load_rule_set,
 )
+from pickosim.commands.terminal import compiling, json_of, show
 from pickosim.errors import PickosimError
-from pickosim.terminal import compiling, json_of, show
 
 
 @app.command(
@@ -101,7 +101,7 @@ def watch(
             events, mistake = traced_position(start, bots or start.named_bots, why=why)
     else:
         if folder is not None:
-            from pickosim.run_api import game_of_run
+            from pickosim.api import game_of_run
 
             match = game_of_run(folder, game, rotation)
         else:

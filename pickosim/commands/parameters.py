@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from pickosim import completion
+from pickosim.commands import completion
 from pickosim.errors import PickosimError
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from pickosim import completion
+from pickosim.commands import completion
 from pickosim.commands.parameters import Json, RulesName, Sets, examples, load_rule_set, rules_app
-from pickosim.terminal import json_of, show
+from pickosim.commands.terminal import json_of, show
 
 
 @rules_app.callback(invoke_without_command=True)
@@ -35,8 +35,8 @@ def show_rules(
 
     --json prints the values only.
     """
-    from pickosim.explanations import options_in_use
     from pickosim.reports.listings import OptionsTable
+    from pickosim.rule_files import options_in_use
 
     rules = load_rule_set(name, sets)
     if as_json:

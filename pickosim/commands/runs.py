@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from pickosim.commands.parameters import Csv, Json, Run, app, examples, form_of
+from pickosim.commands.terminal import json_of, note, show, show_results
 from pickosim.errors import PickosimError
-from pickosim.terminal import json_of, note, show, show_results
 
 
 @app.command("show", epilog=examples("pickosim show runs/mine", "pickosim show runs/mine --csv"))

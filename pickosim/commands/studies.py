@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from pickosim import completion
+from pickosim.commands import completion
 from pickosim.commands.parameters import (
     Csv,
     Json,
@@ -26,8 +26,8 @@ from pickosim.commands.parameters import (
     form_of,
     make_command,
 )
+from pickosim.commands.terminal import compiling, progress_bar, show_results
 from pickosim.studies.kinds import KINDS
-from pickosim.terminal import compiling, progress_bar, show_results
 
 if TYPE_CHECKING:
     from pickosim.studies.options import Option

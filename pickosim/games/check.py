@@ -22,10 +22,9 @@ from typing import NamedTuple
 import numpy as np
 
 from pickosim.bots.command import Command
-from pickosim.bots.given import packed, unpack
 from pickosim.bots.guard import GAME_SECONDS, answer_seconds, muted
-from pickosim.bots.loading import forget_file, load_bot, spec_of
-from pickosim.bots.specs import is_command, is_file
+from pickosim.bots.loading import forget_file, is_command, is_file, load_bot, spec_of
+from pickosim.bots.objects import packed, unpack
 from pickosim.bots.strategy import Strategy, own_methods
 from pickosim.engine.tally import Tally
 from pickosim.errors import BotError, StrategyError, TimeLimitError

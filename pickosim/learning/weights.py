@@ -13,13 +13,16 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from pickosim.bots.table_view import FloatArray
+from pickosim.bots.view import After
 from pickosim.engine.rulebook import rulebook
 from pickosim.errors import BotError, PickosimError
 from pickosim.files import read_regular
 from pickosim.learning.features import FEATURES_VERSION, comparable, layout_for
-from pickosim.learning.net import FIRST, SECOND, Net
+from pickosim.learning.net import FIRST, SECOND, Net, win_chances
 from pickosim.rule_files import complete_rules, differences
 from pickosim.rules import RULES_VERSION, RuleSet
+from pickosim.solver.valuation import Valuation
 
 MOST_BYTES = 10**7
 """The largest file that is read."""
@@ -116,3 +119,17 @@ def weights_of(content: bytes, name: str = "") -> Weights:
         if array.dtype != kind or array.shape != shape:
             raise WeightsError(f"{name or 'The file'}: {field} is not {kind.__name__} {shape}.")
     return Weights(net, rules, players, training)
+
+
+class Learned(Valuation):
+    """Maximises the chance to win that a net says, with perfect dice play."""
+
+    net: Net
+
+    def value(self, after: After) -> FloatArray:
+        return chances_after(after, self.net)
+
+
+def chances_after(after: After, net: Net) -> FloatArray:
+    """(m,): the chance to win after each result, by a net; where the game is over, the win share."""
+    return win_chances(after._books, after._table, after.seat, net)

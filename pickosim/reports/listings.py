@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from pickosim.bots.catalogue import Description, Parameter
-    from pickosim.explanations import Explanation, OptionInUse
+    from pickosim.rule_files import Explanation, OptionInUse
 
 
 # ----------------------------------------------------------------------------------------------------- rules

@@ -20,8 +20,8 @@ def play(
 ) -> dict[str, Any]:
     """Compare this worker's pickosim with the one that gave the order, and play it.
 
-    sources: the modules that matter, and `source` their digest; order: see `pickosim.runs.orders`, pickled;
-    parcels: see `pickosim.parcels`, with their contents if this worker may lack them, pickled.
+    sources: the modules that matter, and `source` their digest; order: see `pickosim.runs.tasks`, pickled;
+    parcels: see `pickosim.files`, with their contents if this worker may lack them, pickled.
     """
     answer = {"worker": worker.address, "name": str(worker.name), "host": socket.gethostname()}
     try:
@@ -38,7 +38,7 @@ def play(
                 "package": str(Path(pickosim.__file__).parent),
             }
         from pickosim.errors import PickosimError
-        from pickosim.parcels import unpacked_at
+        from pickosim.files import unpacked_at
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
         return answer | {"kind": REFUSED, "why": f"its pickosim cannot be used ({reason})"}

@@ -17,7 +17,7 @@ from typing import Any
 
 from pickosim.errors import PickosimError, lacking
 from pickosim.runs import at_worker
-from pickosim.runs.orders import Answer, Order
+from pickosim.runs.tasks import Answer, Order
 
 PER_THREAD = 2
 """Orders under way for each thread of the cluster: one is played, the next is there when it ends."""

@@ -22,13 +22,11 @@ from typing import Any, Protocol
 import polars as pl
 
 from pickosim.errors import PickosimError
-from pickosim.runs.folder import RunFolder
-from pickosim.runs.manifest import FORMAT, Manifest
-from pickosim.runs.orders import Answer, Order, Task, play_here
+from pickosim.runs.folder import FORMAT, Manifest, RunFolder
 from pickosim.runs.progress import Progress
 from pickosim.runs.provenance import Sources, machine, peak_megabytes, versions
 from pickosim.runs.results import Results
-from pickosim.runs.sums import Sums, add
+from pickosim.runs.tasks import Answer, Order, Sums, Task, add, play_here
 from pickosim.runs.workers import (
     Pool,
     Terminated,

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from pickosim.errors import PickosimError
 from pickosim.runs.cluster import connected
-from pickosim.runs.orders import Answer, Order, play_here
+from pickosim.runs.tasks import Answer, Order, play_here
 
 MOST_GROWTH = 4 * 10**9
 """Bytes that a worker may grow by between two tasks."""

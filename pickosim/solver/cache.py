@@ -14,8 +14,15 @@ from numpy.typing import NDArray
 from pickosim.engine.dice import mix
 from pickosim.engine.kernels import kernel, shared
 from pickosim.solver.graph import Int, Problem, graph
-from pickosim.solver.lanes import LANES, aligned
-from pickosim.solver.solve import Solutions, checked, solve_rows, solve_side_by_side, weights_of
+from pickosim.solver.solve import (
+    LANES,
+    Solutions,
+    aligned,
+    checked,
+    solve_rows,
+    solve_side_by_side,
+    weights_of,
+)
 
 AT_ONCE = 1024
 """Pay-offs of one call, at most; a multiple of LANES."""

@@ -25,8 +25,7 @@ from pickosim.engine.turn import (
     use_weasel,
 )
 from pickosim.solver.graph import Graph, Int, bust_of, earns, slots_of
-from pickosim.solver.lanes import prefetch
-from pickosim.solver.solve import HIGHEST_FACE, SINGLE_TOLERANCE, Numbers, Solutions
+from pickosim.solver.solve import HIGHEST_FACE, SINGLE_TOLERANCE, Numbers, Solutions, prefetch
 
 GROUP = 32
 """Games whose turns are played side by side, roll by roll: what one needs from memory is fetched while the others roll."""

@@ -19,12 +19,12 @@ from pickosim.bots.entrants import Entrant, bot_parcels, check_bot_sources
 from pickosim.bots.loading import files_at
 from pickosim.engine.rulebook import rulebook
 from pickosim.engine.tally import Tally, new_tally
+from pickosim.files import Parcel
 from pickosim.games.batch import BATCH, play_games
 from pickosim.games.match import Match, Orders, make_match
-from pickosim.parcels import Parcel
 from pickosim.rules import RuleSet
 from pickosim.runs.folder import parquet
-from pickosim.runs.sums import Sums, add
+from pickosim.runs.tasks import Sums, add
 from pickosim.studies.schedule import chunks, lane
 
 

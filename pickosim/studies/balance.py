@@ -22,7 +22,7 @@ from pickosim.errors import PickosimError
 from pickosim.games.match import make_match
 from pickosim.games.pickups import Control
 from pickosim.rules import SPECIALISTS, RuleSet
-from pickosim.runs.sums import Sums
+from pickosim.runs.tasks import Sums
 from pickosim.stats.moments import stratified_mean
 from pickosim.studies.arms import (
     LARGEST_CHUNK,

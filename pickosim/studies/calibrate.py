@@ -24,22 +24,21 @@ from pickosim.engine.tally import PARTS, Tally
 from pickosim.errors import PickosimError
 from pickosim.games.match import make_match
 from pickosim.games.recording import Recording, record_games
-from pickosim.learning.learned import Learned
+from pickosim.learning.fit import errors_of
 from pickosim.learning.net import win_chances
-from pickosim.learning.targets import errors_of
-from pickosim.learning.weights import Weights
+from pickosim.learning.weights import Learned, Weights
 from pickosim.rules import MOST_TILES, RuleSet
 from pickosim.runs.results import Results
-from pickosim.runs.sums import Sums
+from pickosim.runs.tasks import Sums
 from pickosim.stats.moments import (
     CONFIDENCE,
     RatioMoments,
     mean_rate,
     ratio_moments,
     ratio_rate,
+    simultaneous,
     stratified_mean,
 )
-from pickosim.stats.multiple_testing import simultaneous
 from pickosim.studies.arms import Chunk, Job, chunks_of
 from pickosim.studies.measures import rate_columns
 from pickosim.studies.options import (

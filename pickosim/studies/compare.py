@@ -16,18 +16,18 @@ from pickosim.bots.entrants import Entrant, make_entrants
 from pickosim.errors import PickosimError, RulesError
 from pickosim.games.match import make_match
 from pickosim.rules import RuleSet
-from pickosim.runs.sums import Sums
+from pickosim.runs.tasks import Sums
 from pickosim.studies.arms import Chunk, blocks_per_chunk, chunks_of
 from pickosim.studies.compare_findings import findings
 from pickosim.studies.compare_results import (
     FRAMES,
     MAIN_FRAME,
     VIEWS,
+    CompareJob,
     Setting,
     compare_frames,
     setting_of,
 )
-from pickosim.studies.compare_sums import CompareJob
 from pickosim.studies.measures import MEASURES, check_worded
 from pickosim.studies.options import (
     CHECKED,
@@ -75,7 +75,7 @@ class Compare(Study):
     """
 
     kind: ClassVar[str] = "compare"
-    sources: ClassVar[tuple[str, ...]] = ("studies.compare_sums",)
+    sources: ClassVar[tuple[str, ...]] = ("studies.compare_results",)
     frame_types: ClassVar = FRAMES
     views: ClassVar = VIEWS
     main_frame: ClassVar[str] = MAIN_FRAME

@@ -19,12 +19,9 @@ from pickosim.columns import NUMBER, PERCENT, POINTS, SIGNED, Format, Row
 from pickosim.engine.table import COUNTERS
 from pickosim.engine.tally import PARTS, Tally, win_parts
 from pickosim.errors import PickosimError, suggest
-from pickosim.runs.sums import Sums
-from pickosim.stats.estimates import BlockSums, Reading, mean, products, ratio
-from pickosim.stats.moments import Rate
-from pickosim.stats.multiple_testing import adjusted
-from pickosim.studies.schedule import Matchup
-from pickosim.studies.seating import Bots, by_bot
+from pickosim.runs.tasks import Sums
+from pickosim.stats.moments import BlockSums, Rate, Reading, adjusted, mean, products, ratio
+from pickosim.studies.schedule import Bots, Matchup, by_bot
 
 Ints = NDArray[np.int64]
 

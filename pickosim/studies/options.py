@@ -39,7 +39,7 @@ from pickosim.bots.strategy import Strategy
 from pickosim.errors import PickosimError, suggest
 from pickosim.rule_files import load_rules
 from pickosim.rules import RuleSet, check_players
-from pickosim.runs.manifest import EXPORTS
+from pickosim.runs.folder import EXPORTS
 from pickosim.runs.progress import Progress
 from pickosim.stats.sprt import Sprt
 from pickosim.studies.schedule import player_counts

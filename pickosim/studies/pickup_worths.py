@@ -28,7 +28,7 @@ from pickosim.games.pickups import (
 )
 from pickosim.rule_files import option_texts
 from pickosim.rules import MOST_TILES, SPECIALISTS, RuleSet
-from pickosim.runs.sums import Sums
+from pickosim.runs.tasks import Sums
 from pickosim.stats.moments import (
     CONFIDENCE,
     NO_RATE,
@@ -40,9 +40,9 @@ from pickosim.stats.moments import (
     mean_rate,
     ratio_moments,
     ratio_rate,
+    simultaneous,
     stratified_mean,
 )
-from pickosim.stats.multiple_testing import simultaneous
 from pickosim.studies.arms import Arm, ArmsJob
 from pickosim.studies.measures import rate_columns, with_adjusted
 

@@ -13,10 +13,11 @@ from pickosim.bots.entrants import Entrant, make_entrants
 from pickosim.bots.loading import built_in_players
 from pickosim.columns import Frame, frames_by_name
 from pickosim.engine.tally import PARTS
-from pickosim.runs.sums import Sums
+from pickosim.runs.tasks import Sums
 from pickosim.stats.ratings import Counted, rating_among
 from pickosim.studies.arms import Chunk, blocks_per_chunk
 from pickosim.studies.ladder import ladder
+from pickosim.studies.matchup_sums import chunks_of_matchups
 from pickosim.studies.options import (
     CHECKED,
     Count,
@@ -29,6 +30,7 @@ from pickosim.studies.options import (
 )
 from pickosim.studies.schedule import Matchup, blocks_for, round_robin
 from pickosim.studies.sentences import quoted
+from pickosim.studies.standings import ANCHOR, ratings_of, tournament_frames
 from pickosim.studies.study import (
     Frames,
     OneRuleSetStudy,
@@ -36,8 +38,6 @@ from pickosim.studies.study import (
     stored,
     study_function,
 )
-from pickosim.studies.tournament_results import ANCHOR, ratings_of, tournament_frames
-from pickosim.studies.tournament_sums import chunks_of_matchups
 
 FRAMES = frames_by_name(
     Frame(
@@ -62,7 +62,7 @@ class Rank(OneRuleSetStudy):
     """
 
     kind: ClassVar[str] = "rank"
-    sources: ClassVar[tuple[str, ...]] = ("studies.tournament_sums",)
+    sources: ClassVar[tuple[str, ...]] = ("studies.matchup_sums",)
     frame_types: ClassVar = FRAMES
     main_frame: ClassVar[str] = "ladder"
     examples: ClassVar[tuple[str, ...]] = (

@@ -15,14 +15,19 @@ from itertools import combinations, pairwise, permutations
 from json import dumps
 from math import ceil, comb
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pickosim.amounts import LANE, LANES, parse_numbers
 from pickosim.errors import PickosimError, suggest
+from pickosim.games.match import order_of
 from pickosim.rules import check_players
 
 if TYPE_CHECKING:
     from pickosim.games.match import Orders
+
 
 Matchup = tuple[str, ...]
 """The bots of one game, by name."""
@@ -192,3 +197,22 @@ def matchup_chunks(
             yield from chunks(first, run.blocks, run.chunk)
             first = run.blocks
     yield from chunks(first, blocks.stop, size)
+
+
+Bots = NDArray[np.uint8]
+"""(R, B, P): the number in the matchup of the bot in each seat, by rotation and block."""
+
+
+def bots_by_seat(matchup: Matchup, first: int, blocks: int) -> Bots:
+    """Who sits where in the blocks from game number `first` on."""
+    orders = np.array(rotations(matchup), np.uint8)
+    return orders[:, order_of(np.arange(first, first + blocks), orders.shape[1])]
+
+
+def by_bot(of_seats: NDArray[Any], bots: NDArray[np.uint8]) -> NDArray[Any]:
+    """(B, …, P): numbers by seat, in the last axis, as numbers by bot; bots (B, P) by seat."""
+    of_bots = np.empty_like(of_seats)
+    between = (1,) * (of_seats.ndim - 2)
+    to = bots.reshape(len(bots), *between, -1).astype(np.int64)
+    np.put_along_axis(of_bots, np.broadcast_to(to, of_seats.shape), of_seats, axis=-1)
+    return of_bots

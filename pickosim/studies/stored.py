@@ -11,8 +11,7 @@ from typing import Any
 import polars as pl
 
 from pickosim.errors import PickosimError
-from pickosim.runs.folder import RunFolder
-from pickosim.runs.manifest import Manifest
+from pickosim.runs.folder import Manifest, RunFolder
 from pickosim.runs.results import Results
 from pickosim.studies.kinds import study_kind
 

@@ -19,19 +19,18 @@ from pydantic import TypeAdapter, ValidationError, create_model
 from pydantic.dataclasses import dataclass
 
 from pickosim.bots.entrants import Entrant, check_bot_sources, expand
-from pickosim.bots.given import given_classes, packed, unpack
 from pickosim.bots.guard import set_answer_seconds
+from pickosim.bots.objects import given_classes, packed, unpack
 from pickosim.columns import Frame
 from pickosim.errors import PickosimError, RulesError
 from pickosim.rule_files import differences, load_rules
 from pickosim.rules import RULES_VERSION, RuleSet
-from pickosim.runs.folder import RunFolder
-from pickosim.runs.manifest import Manifest
+from pickosim.runs.folder import Manifest, RunFolder
 from pickosim.runs.progress import Progress, shown_progress
 from pickosim.runs.provenance import Sources
 from pickosim.runs.results import Results
 from pickosim.runs.run import plan_digest, run
-from pickosim.runs.sums import Sums
+from pickosim.runs.tasks import Sums
 from pickosim.runs.workers import Workers
 from pickosim.studies.measures import COUNTED
 from pickosim.studies.options import (
@@ -57,10 +56,10 @@ ALWAYS = (
     "studies.schedule",
     "stats.moments",
     "bots.heuristics",
-    "learning.learned",
+    "learning.weights",
     "learning.weights",
     "turn_odds",
-    "runs.orders",
+    "runs.tasks",
 )
 """What every study depends on: which blocks are played and when to stop, what bots use, how workers play."""
 

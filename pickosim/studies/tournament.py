@@ -17,11 +17,12 @@ from pickosim.columns import Frame
 from pickosim.errors import PickosimError
 from pickosim.games.match import make_match
 from pickosim.rules import check_players
-from pickosim.runs.sums import Sums
+from pickosim.runs.tasks import Sums
 from pickosim.stats.moments import Moments, share_interval, stratified_mean
 from pickosim.stats.sprt import Sprt
 from pickosim.stats.sprt import parse as parse_sprt
 from pickosim.studies.arms import Chunk, blocks_per_chunk
+from pickosim.studies.matchup_sums import chunks_of_matchups
 from pickosim.studies.options import (
     CHECKED,
     Bots,
@@ -46,14 +47,7 @@ from pickosim.studies.schedule import (
     round_robin,
 )
 from pickosim.studies.sentences import about_few_blocks, listed, quoted
-from pickosim.studies.study import (
-    Frames,
-    OneRuleSetStudy,
-    about_unfinished,
-    stored,
-    study_function,
-)
-from pickosim.studies.tournament_results import (
+from pickosim.studies.standings import (
     FRAMES,
     MAIN_FRAME,
     VIEWS,
@@ -68,7 +62,13 @@ from pickosim.studies.tournament_results import (
     tournament_frames,
     win_moments,
 )
-from pickosim.studies.tournament_sums import chunks_of_matchups
+from pickosim.studies.study import (
+    Frames,
+    OneRuleSetStudy,
+    about_unfinished,
+    stored,
+    study_function,
+)
 
 DEFAULT_GAMES, DEFAULT_CAP = "20k", "10M"
 
@@ -82,7 +82,7 @@ class Tournament(OneRuleSetStudy):
     """
 
     kind: ClassVar[str] = "tournament"
-    sources: ClassVar[tuple[str, ...]] = ("studies.tournament_sums", "stats.sprt")
+    sources: ClassVar[tuple[str, ...]] = ("studies.matchup_sums", "stats.sprt")
     frame_types: ClassVar = FRAMES
     views: ClassVar = VIEWS
     main_frame: ClassVar[str] = MAIN_FRAME

@@ -39,7 +39,7 @@ from pickosim.learning.weights import Weights, as_bytes, read_weights
 from pickosim.rule_files import as_arguments
 from pickosim.runs.results import Results
 from pickosim.runs.run import plan_digest
-from pickosim.runs.sums import Sums
+from pickosim.runs.tasks import Sums
 from pickosim.stats.moments import Moments, Rate, share_rate
 from pickosim.studies.arms import Chunk
 from pickosim.studies.options import (

@@ -17,12 +17,11 @@ from pickosim.games.batch import play_games
 from pickosim.games.match import make_match
 from pickosim.games.recording import record_games
 from pickosim.learning.features import features_of
-from pickosim.learning.learned import Learned
+from pickosim.learning.fit import targets_of
 from pickosim.learning.net import CHANCE_ONE, chances_of, curve
-from pickosim.learning.targets import targets_of
-from pickosim.learning.weights import weights_of
+from pickosim.learning.weights import Learned, weights_of
 from pickosim.rules import RuleSet
-from pickosim.runs.sums import Sums
+from pickosim.runs.tasks import Sums
 from pickosim.studies.arms import Job
 
 LEARNER = "learner"

@@ -8,8 +8,8 @@ from pickosim.games.batch import play_games
 from pickosim.games.match import make_match
 from pickosim.games.pickups import branch_pickups
 from pickosim.rules import SPECIALISTS
-from pickosim.studies.seating import bots_by_seat
-from pickosim.studies.tournament_sums import block_sums
+from pickosim.studies.matchup_sums import block_sums
+from pickosim.studies.schedule import bots_by_seat
 
 
 def warm_up() -> None:

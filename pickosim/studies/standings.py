@@ -15,7 +15,7 @@ from pickosim.columns import PLACE_POINTS, Frame, Row, frames_by_name, percent
 from pickosim.engine.tally import PARTS
 from pickosim.rules import SPECIALISTS
 from pickosim.runs.results import Results
-from pickosim.runs.sums import Sums
+from pickosim.runs.tasks import Sums
 from pickosim.stats.moments import (
     Moments,
     Rate,
@@ -25,8 +25,8 @@ from pickosim.stats.moments import (
     share_superiority,
 )
 from pickosim.stats.ratings import Ratings, rate
-from pickosim.studies.holders import COLUMNS as HOLDER_COLUMNS
-from pickosim.studies.holders import holder_row
+from pickosim.studies.matchup_sums import COLUMNS as HOLDER_COLUMNS
+from pickosim.studies.matchup_sums import holder_row
 from pickosim.studies.measures import rate_columns
 from pickosim.studies.schedule import Matchup, matchup_lanes
 from pickosim.studies.sentences import quoted
