@@ -1,4 +1,4 @@
-"""What notebooks call to play and watch games, and to look at rules and bots; returns polars frames.
+"""The Python functions besides studies: play, watch and check; rules, bots and run folders as polars frames.
 
 What `play` does not need is imported where it is used: a few games are played at once.
 """

@@ -1,4 +1,4 @@
-"""Files: read within a limit, written whole or not at all, and their checksums."""
+"""Files: read within a limit, written whole or not at all, sent to other machines by their digests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules as text: the presets, TOML files, `--set`, and the differences between two rule sets."""
+"""Rules as text: the presets, TOML files, `--set`, what each option means, and how rule sets differ."""
 
 from __future__ import annotations
 

@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from pickosim import cli, completion
+from pickosim import cli
+from pickosim.commands import completion
 from pickosim.studies.kinds import KINDS, options_of
 
 PROGRAM = Path(sys.executable).with_name("pickosim")

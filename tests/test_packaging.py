@@ -28,25 +28,23 @@ STRATEGIES = sorted((ROOT / "strategies").glob("*.py"))
 TOOLS = sorted((ROOT / "tools").glob("*.py"))
 
 LAYERS = {
-    "": "errors files parcels amounts rules rule_files explanations columns",
+    "": "errors files amounts rules rule_files columns",
     "engine": "kernels records dice rulebook log table turn claim tally results",
-    "bots": "table_view view strategy heuristics plain simple cell_code digest guard given keeper program command specs "
-    "loading catalogue entrants",
-    "solver": "graph law lanes solve cache valuation rolling",
-    "learning": "features net weights learned targets fit",
+    "bots": "table_view view strategy heuristics simple digest guard objects keeper command loading catalogue entrants",
+    "solver": "graph law solve cache valuation rolling",
+    "learning": "features net weights fit",
     "games": "match ask batch positions pickups recording frames trace observers check",
-    "    ": "turn_odds",
-    "stats": "distributions moments estimates quantiles multiple_testing ratings sprt",
-    "runs": "sums progress provenance orders manifest folder results at_worker cluster workers run",
-    "studies": "views schedule seating measures variants options balance_options kinds study arms "
-    "holders sentences tournament_sums tournament_results tournament ladder rank compare_sums compare_findings compare_results "
-    "compare pickup_worths balance_findings balance train_lessons train calibrate "
-    "experiments stored warm",
-    " ": "bench",
+    " ": "turn_odds",
+    "stats": "distributions moments quantiles ratings sprt",
+    "runs": "provenance tasks progress folder results at_worker cluster workers run",
+    "studies": "views schedule measures variants options balance_options kinds study arms sentences matchup_sums standings "
+    "tournament_findings tournament ladder rank compare_results compare_findings compare pickup_worths balance_findings "
+    "balance train_lessons train calibrate experiments stored warm",
+    "  ": "bench",
     "reports": "layout cells story odds_text listings views charts page notebook",
-    "  ": "run_api api __init__ terminal completion",
-    "commands": "parameters studies runs rules bots games",
-    "   ": "cli",
+    "   ": "api __init__",
+    "commands": "terminal completion parameters studies runs rules bots games",
+    "    ": "cli",
 }
 READING_ORDER = [
     f"{folder}.{module}" if folder.strip() else module

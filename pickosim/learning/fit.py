@@ -1,4 +1,4 @@
-"""The fit: a net that says of positions what their targets say, and the calibration of its chances.
+"""The fit: targets from recorded games, a net fitted to them, and the calibration of its chances.
 
 The fit is by Adam (Kingma and Ba, 2015). Every number is computed in the same order of operations, without functions
 that differ between machines: the same targets, start and seed give the same net, to the bit.

@@ -1,4 +1,4 @@
-"""Weights: a net in a file, with the rules and the number of players it was trained for, and how."""
+"""Weights: a net with the rules it was trained for, in a file or playing as a bot."""
 
 from __future__ import annotations
 

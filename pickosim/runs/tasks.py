@@ -1,4 +1,4 @@
-"""Sums: what workers send back, as named arrays of whole numbers, and the files that keep them.
+"""Tasks: what a worker gets, and the sums of whole numbers that it sends back.
 
 Whole numbers add up to the same in any order. So a result does not depend on how a run was cut into
 chunks, who played them, or which came back first.

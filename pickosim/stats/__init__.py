@@ -1,5 +1,5 @@
 """Pure statistics: they know nothing about the game.
 
-In reading order: `distributions` (normal, Student's t, binomial), `moments` (means, shares and ratios with intervals), `estimates` (readings of sums over blocks, and
-paired differences), `quantiles`, `multiple_testing`, `ratings` (Plackett-Luce), `sprt` (the sequential test).
+In reading order: `distributions` (normal, Student's t, binomial), `moments` (means, shares and ratios with intervals,
+paired differences, corrections for many comparisons), `quantiles`, `ratings` (Plackett-Luce), `sprt` (the sequential test).
 """

@@ -1,4 +1,4 @@
-"""Moments and intervals: means over blocks, shares, counts and ratios, with their standard errors.
+"""Moments and intervals: means, shares, counts and ratios over blocks; paired differences; many comparisons.
 
 `docs/statistics.md` has the formulas with their sources, and how often these intervals cover what they should.
 """

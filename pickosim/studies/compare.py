@@ -18,11 +18,10 @@ from pickosim.games.match import make_match
 from pickosim.rules import RuleSet
 from pickosim.runs.tasks import Sums
 from pickosim.studies.arms import Chunk, blocks_per_chunk, chunks_of
-from pickosim.studies.compare_findings import findings
+from pickosim.studies.compare_findings import VIEWS, findings
 from pickosim.studies.compare_results import (
     FRAMES,
     MAIN_FRAME,
-    VIEWS,
     CompareJob,
     Setting,
     compare_frames,

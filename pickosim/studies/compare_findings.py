@@ -1,17 +1,29 @@
-"""What a comparison found, in sentences: what changed, by how much, and whether beyond chance."""
+"""How a comparison is shown: what changed, by how much and whether significantly, in sentences; and its views."""
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, floor, isfinite, log10
 
 import polars as pl
 
 from pickosim.columns import Row
+from pickosim.rule_files import as_arguments, complete_rules
+from pickosim.runs.results import Results
 from pickosim.stats.distributions import normal_quantile
 from pickosim.stats.moments import CONFIDENCE, Estimate
-from pickosim.studies.measures import WORDED, Measure, Wording, with_adjusted
+from pickosim.studies.compare_results import FRAMES
+from pickosim.studies.measures import (
+    WORDED,
+    Measure,
+    Wording,
+    measure_label,
+    with_adjusted,
+)
 from pickosim.studies.sentences import (
+    BEYOND_CHANCE,
     half_width,
     is_beyond_chance,
     listed,
@@ -19,6 +31,7 @@ from pickosim.studies.sentences import (
     quoted,
     sentence,
 )
+from pickosim.studies.views import Dots, Drawn, View
 
 MOST_DETAILED = 8
 """Variants with sentences of their own; of more, only how many differ and which differ most."""
@@ -298,3 +311,122 @@ def _rounded_up(value: float) -> str:
 def short(reference: str) -> str:
     """The reference by name, unless that is long to repeat."""
     return reference if len(reference) <= LONGEST_NAME else "the reference"
+
+
+# --------------------------------------------------------------------------------------------------- views
+
+DRAWN = ("turns", "first_seat", "skill")
+"""The measures whose differences a terminal draws."""
+
+
+def _tested(results: Results) -> pl.DataFrame:
+    """What is compared, without measures in which nothing differs at all."""
+    tested = results.measures.filter(pl.col("p_adjusted").is_not_null())
+    return tested.filter((pl.col("difference") != 0).any().over("measure"))
+
+
+def _unchanged(results: Results) -> str:
+    """The measures in which nothing differs at all."""
+    largest = results.measures.group_by("measure", maintain_order=True).agg(
+        pl.col("difference").abs().max()
+    )
+    same = largest.filter(pl.col("difference") == 0)["measure"].to_list()
+    names = "; ".join(map(measure_label, same))
+    return f"No difference at all, and not drawn: {names}." if same else ""
+
+
+def _main_differences(results: Results) -> pl.DataFrame:
+    """The differences that a terminal draws, measure by measure and variant by variant."""
+    reference = results.manifest["result"]["reference"]
+    rows = results.measures.filter(pl.col("variant") != reference)
+    variants = list(dict.fromkeys(rows["variant"]))
+    return pl.concat(
+        rows.filter(measure=name, variant=variant) for name in DRAWN for variant in variants
+    )
+
+
+def _difference_title(results: Results, rows: Sequence[Row]) -> str:
+    bots = set(results.manifest["result"].get("stronger", {}).values())
+    bot = quoted(*bots) if len(bots) == 1 else "the stronger bot"
+    reference = short(results.manifest["result"]["reference"])
+    label = measure_label(rows[0]["measure"], bot)
+    return sentence(f"{label}: difference from {reference}").rstrip(".")
+
+
+def _variants(results: Results) -> pl.DataFrame:
+    """The variants, with the arguments that give their rules."""
+    reference = results.manifest["result"]["reference"]
+    return pl.DataFrame(
+        {
+            "variant": row["variant"],
+            "differs": "the reference"
+            if row["variant"] == reference
+            else row["differs"] or "nothing",
+            "rules": shlex.join(as_arguments(complete_rules(json.loads(row["rules"])))),
+        }
+        for row in results.variants.to_dicts()
+    )
+
+
+VIEWS = (
+    View(
+        FRAMES["measures"],
+        "What a variant changes",
+        "Difference from the reference, both with the same dice, with 95 % intervals; every small chart has its own "
+        f"scale; points are percentage points. A full dot is beyond chance (p below {BEYOND_CHANCE:g}, corrected for "
+        "the number of comparisons), a hollow one is not.",
+        remark=_unchanged,
+        name="effects",
+        chart=Dots(
+            "difference",
+            "variant",
+            None,
+            panel="measure",
+            group="players",
+            at=0,
+            tested=True,
+            own_scales=True,
+            rows=_tested,
+        ),
+        text=(
+            "measures",
+            Drawn(
+                _difference_title,
+                "variant players difference",
+                "difference",
+                {"difference": "difference "},
+                each="measure",
+                rows=_main_differences,
+            ),
+        ),
+        leads=True,
+    ),
+    View(
+        FRAMES["lengths"],
+        "Length of a game",
+        "The dot is the median; half of all games lie in the bar, nine in ten on the line.",
+        chart="variant_lengths",
+    ),
+    View(
+        FRAMES["seats"],
+        "Seats",
+        "What a seat wins above or below an even share, with 95 % intervals. Seat 0 begins.",
+        chart=Dots(
+            "win_share",
+            "variant",
+            "points above an even share",
+            panel="players",
+            group="seat",
+            at=0,
+            above="even",
+            rows=lambda results: results.seats.with_columns(even=1 / pl.col("players")),
+        ),
+    ),
+    View(
+        FRAMES["variants"],
+        "The variants",
+        "What each differs in from the reference, and how it is asked for.",
+        rows=_variants,
+        is_open=True,
+    ),
+)

@@ -50,10 +50,7 @@ from pickosim.studies.sentences import about_few_blocks, listed, quoted
 from pickosim.studies.standings import (
     FRAMES,
     MAIN_FRAME,
-    VIEWS,
     Points,
-    about_ratings,
-    headline,
     in_points,
     point_moments,
     points_text,
@@ -69,6 +66,7 @@ from pickosim.studies.study import (
     stored,
     study_function,
 )
+from pickosim.studies.tournament_findings import VIEWS, about_ratings, headline
 
 DEFAULT_GAMES, DEFAULT_CAP = "20k", "10M"
 
