@@ -228,7 +228,10 @@ def new(
 
 
 def check(bot: BotLike, *, answer_seconds: float = GAME_SECONDS) -> pl.DataFrame:
-    """Check a bot against the strategy contract: one row per point, with `ok` and what was tested or is wrong."""
+    """Check a bot against the strategy contract: one row per point, with `ok`, `odd` and what was tested or is wrong.
+
+    A point that cannot be tested because of another one has no row.
+    """
     from pickosim.games.check import Effort, check_bot
     from pickosim.studies.warm import warm_up
 

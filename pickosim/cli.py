@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Annotated, Any
 
 import typer
@@ -15,8 +17,31 @@ from pickosim import __version__
 # Each of these adds its commands to the app.
 from pickosim.commands import bots, games, rules, runs, studies  # noqa: F401
 from pickosim.commands.parameters import GIVEN, Json, app, examples, with_plain_types
-from pickosim.commands.terminal import compiling, keep_for_results, note, show, silence
+from pickosim.commands.terminal import (
+    compiling,
+    keep_for_results,
+    note,
+    show,
+    silence,
+    write_any_character,
+)
 from pickosim.errors import PickosimError
+
+MEANT = {
+    **dict.fromkeys(
+        ("play", "simulate", "game"),
+        "One game: `pickosim watch eager thief`; many: `pickosim tournament eager thief`",
+    ),
+    **dict.fromkeys(
+        ("tune", "optimise", "optimize", "sweep"),
+        "Values of a parameter against each other: `pickosim tournament threshold:target=21..30`",
+    ),
+    **dict.fromkeys(
+        ("analyse", "analyze"),
+        "A turn: `pickosim odds`; a game: `pickosim watch eager expected --why`; a run: `pickosim report RUN`",
+    ),
+}
+"""What commands that do not exist are probably meant to do, and how."""
 
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """What Typer raises for a command line it does not understand; versions differ in where it lives."""
@@ -24,6 +49,7 @@ UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 def main() -> None:
     """Run the command line of this process, or complete it for the shell that asks."""
+    write_any_character()
     if "_PICKOSIM_COMPLETE" in os.environ:
         whole_command().main(prog_name="pickosim")
     keep_for_results()
@@ -54,6 +80,10 @@ def run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         silence()  # the reader of our output has gone, e.g. `head`
         return 0
+    except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):  # so says Rich
+            return 0
+        raise
     except OSError as error:
         note(f"pickosim: the output cannot be written: {error.strerror}.")
         silence()
@@ -89,7 +119,19 @@ def _explained(error: Any) -> str:
         message = f'There is no option "{option}"{suggest(option, known) or "."}'
     else:
         message = error.format_message()
+        if missing := re.match("No such command '([^']+)'", message):
+            message = f"{message} {MEANT.get(missing[1], '')}".rstrip()
+        elif "unexpected extra argument" in message and (command := _without_quotes(GIVEN)):
+            message = f"{message.rstrip('.')}. Put a bot's command in quotes: '{command}'"
     return f"{message}{'' if message.endswith(('.', '?')) else '.'} See `{where} --help`."
+
+
+def _without_quotes(arguments: Sequence[str]) -> str:
+    """A bot's command whose words are arguments of their own, e.g. `cmd:python3 my_bot.py`; or nothing."""
+    for word, following in pairwise(arguments):
+        if word.startswith("cmd:") and not following.startswith("-"):
+            return f"{word} {following}"
+    return ""
 
 
 @app.callback(invoke_without_command=True)

@@ -11,7 +11,7 @@ class PickosimError(Exception):
     """
 
     advice = ""
-    """What to do next if it stopped a run that can be resumed."""
+    """What to do about a run that it stopped and that cannot be resumed; empty if it can."""
 
 
 class RulesError(PickosimError):
@@ -29,7 +29,9 @@ class StrategyError(PickosimError):
 
 
 class TimeLimitError(StrategyError):
-    """A strategy that took too long for an answer."""
+    """A strategy that took too long for an answer; a resumed run can give it more time."""
+
+    advice = ""
 
 
 class AnswerError(Exception):
@@ -39,7 +41,7 @@ class AnswerError(Exception):
 def lacking(needs: str, extra: str) -> PickosimError:
     """The error for packages of an extra that are not installed; `needs` begins the sentence."""
     return PickosimError(
-        f"{needs} more packages; in a checkout of pickosim: pip install -e '.[{extra}]'."
+        f'{needs} more packages; in a checkout of pickosim: pip install -e ".[{extra}]".'
     )
 
 

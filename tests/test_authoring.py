@@ -127,7 +127,7 @@ def test_check_prints_every_point_and_exits_with_0(capsys):
     capsys.readouterr()
     assert run(["check", "my_bot.py"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 11
+    assert len(lines) == 13
     assert all(line.startswith("ok     ") for line in lines)
     assert "games/s" in lines[-1]
     assert "(eager: " in lines[-1]
@@ -137,12 +137,24 @@ def test_check_exits_with_1_for_a_broken_bot_and_2_for_wrong_usage(capsys, tmp_p
     source = bot_source(tmp_path / "bad.py").replace("return turn.best(scores)", "return scores")
     (tmp_path / "bad.py").write_text(source)
     assert run(["check", "bad.py", "--json"]) == 1
-    found = json.loads(capsys.readouterr().out)
-    assert not any(finding["ok"] for finding in found)
+    printed = capsys.readouterr()
+    found = json.loads(printed.out)
+    assert [finding["point"] for finding in found if not finding["ok"]] == ["legal moves"]
+    assert "Not tested because of what is wrong: nothing from outside; same seed" in printed.err
     assert "pick() returned shape" in found[0]["message"]
     assert "pickosim watch bad.py bad.py" in found[0]["message"]
     assert run(["check", "nobody"]) == 2
     assert 'no bot named "nobody"' in capsys.readouterr().err
+
+
+def test_check_says_what_is_odd_and_exits_with_0(capsys, tmp_path):
+    source = bot_source(tmp_path / "my_bot.py")
+    (tmp_path / "my_bot.py").write_text(source.replace("    dice: int = 3", "    dice = 3"))
+    assert run(["check", "my_bot.py"]) == 0
+    odd = [line for line in capsys.readouterr().out.splitlines() if not line.startswith("ok     ")]
+    assert odd == [
+        "odd    parameters: dice is not a parameter without an annotation: write dice: int = 3"
+    ]
 
 
 # --------------------------------------------------------------------------------- which bots exist

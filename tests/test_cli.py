@@ -7,6 +7,7 @@ texts in `tests/snapshots/`.
 
 from __future__ import annotations
 
+import ast
 import fcntl
 import importlib
 import io
@@ -32,7 +33,9 @@ from rich.console import Console
 import pickosim
 from pickosim import cli
 from pickosim.amounts import LANE
+from pickosim.bots.catalogue import bot_source
 from pickosim.bots.loading import built_in_bots
+from pickosim.commands.terminal import IN_ASCII
 from pickosim.games.trace import Event
 from pickosim.reports.layout import grid
 from pickosim.reports.page import command_again
@@ -653,6 +656,11 @@ MISTAKES = {
     "bench --seconds inf": "Invalid value for '--seconds'",
     "bench fast": "Got unexpected extra argument",
     "wach": "No such command 'wach'. Did you mean 'watch'?",
+    "play eager random": "No such command 'play'. One game: `pickosim watch eager thief`; many: `pick",
+    "tune": "No such command 'tune'. Values of a parameter against each other: `pickosim tournament thr",
+    "analyse": "No such command 'analyse'. A turn: `pickosim odds`; a game: `pickosim watch",
+    "check cmd:python3 bot.py": "(bot.py). Put a bot's command in quotes: 'cmd:python3 bot.py'. See",
+    "tournament cmd:python3 bot.py": "it names no file: put the whole command in quotes",
     "--nope": 'There is no option "--nope".',
 }
 
@@ -685,6 +693,18 @@ def test_a_mistake_ends_the_process_with_2(line):
     done = run_program(*line.split())
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith("pickosim: ") and done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("meant", sorted(set(cli.MEANT.values())))
+def test_what_is_suggested_in_place_of_an_unknown_command_exists(meant, run):
+    for line in re.findall("`pickosim ([^`]+)`", meant):
+        assert run(*line.split(), "--help").code == 0
+
+
+def test_the_package_can_be_run_as_a_module():
+    command = [sys.executable, "-m", "pickosim", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{pickosim.__version__}\n", "")
 
 
 # ------------------------------------------------------------------------------ pipes and terminals
@@ -721,6 +741,90 @@ def test_a_reader_who_never_came_is_no_error():
     command = f"{PROGRAM} rules | true; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory) -> Path:
+    """A finished run."""
+    folder = tmp_path_factory.mktemp("kept") / "run"
+    pickosim.tournament(["eager", "random"], games=20, workers=1, out=folder)
+    return folder
+
+
+@pytest.mark.parametrize("options", [[], ["--csv"], ["--json"]])
+@pytest.mark.parametrize("forced", [{}, {"FORCE_COLOR": "1"}], ids=["plain", "colour"])
+def test_a_reader_who_has_gone_is_no_error_after_a_run(kept, options, forced):
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [PROGRAM, "show", kept, *options],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **forced},
+    )
+    os.close(writer)
+    assert done.returncode == 0
+    assert "Error" not in done.stderr
+
+
+def in_encoding(text: str, encoding: str) -> str:
+    """A text with ASCII forms of what an encoding lacks."""
+    return "".join(sign if sign.encode(encoding, "ignore") else IN_ASCII[sign] for sign in text)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii", "latin-1", "cp1252", "cp437"])
+def test_output_is_readable_in_any_encoding(kept, encoding, run):
+    done = subprocess.run(
+        [PROGRAM, "show", kept],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+        check=True,
+    )
+    whole = run("show", str(kept)).out
+    assert not whole.isascii()
+    assert done.stdout.decode(encoding) == in_encoding(whole, encoding)
+
+
+def test_games_are_not_lost_to_an_encoding_and_neither_are_names(tmp_path):
+    (tmp_path / "größe.py").write_text(bot_source(tmp_path / "größe.py"), encoding="utf-8")
+    line = "tournament größe.py eager --games 20 --workers 1 --out run"
+    env = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "1"}
+    done = run_program(*line.split(), cwd=tmp_path, env=env)
+    assert done.code == 0, done.err
+    assert "gr\\xf6\\xdfe.py" in done.out
+    shown = run_program("show", "run", "--json", cwd=tmp_path, env=env).out
+    assert {row["bot"] for row in json.loads(shown)["standings"]} == {"größe.py", "eager"}
+
+
+def test_every_sign_of_our_texts_has_an_ascii_form():
+    signs: set[str] = set()
+    for path in Path(pickosim.__file__).parent.rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        nodes = list(ast.walk(tree))
+        docstrings = {node.value for node in nodes if isinstance(node, ast.Expr)}
+        for node in nodes:
+            if isinstance(node, ast.Constant) and node not in docstrings:
+                signs |= set(node.value if isinstance(node.value, str) else "")
+    ours = {sign for sign in signs if sign.isprintable() and not sign.isascii()}
+    assert ours <= set(IN_ASCII)
+
+
+def test_a_run_whose_name_is_not_utf8_hides_no_other(kept, tmp_path):
+    for name in (b"good", b"\xff", b"\xfe broken"):
+        shutil.copytree(os.fsencode(kept), os.path.join(os.fsencode(tmp_path), b"runs", name))  # noqa: PTH118
+    (tmp_path / os.fsdecode(b"runs/\xfe broken/manifest.json")).write_text("{")
+    listed = run_program("runs", "--json", cwd=tmp_path)
+    assert (listed.code, listed.err) == (0, "")
+    status = {row["run"]: row["status"] for row in json.loads(listed.out)}
+    assert status == {
+        "runs/good": "finished",
+        "runs/\\xff": "finished",
+        "runs/\\xfe broken": "unreadable",
+    }
+    assert all(name in run_program("runs", cwd=tmp_path).out for name in status)
+    shown = run_program("show", os.fsdecode(b"runs/\xff"), cwd=tmp_path)
+    assert (shown.code, shown.err.endswith("Tables in runs/\\xff.\n")) == (0, True)
 
 
 def test_a_pipe_gets_whole_lines_whatever_the_width(run, monkeypatch):

@@ -238,6 +238,16 @@ def test_a_program_that_hangs_is_reported_and_ended():
         ("cmd:./nowhere", "cmd:./nowhere does not load: there is no file ./nowhere."),
         ("cmd:no-such-program", 'there is no program "no-such-program"'),
         ("cmd:./plain", "it is not executable; try `chmod +x ./plain`"),
+        ("cmd:headless", "it is in this folder and not on the PATH; write cmd:./headless."),
+        (
+            "cmd:python3",
+            "it names no file: put the whole command in quotes, e.g. 'cmd:python3 my_bot'.",
+        ),
+        ("cmd:/usr/bin/node", "it names no file: put the whole command in quotes"),
+        (
+            "headless",
+            "headless is neither a bot's name nor a Python file. If it is a program: cmd:./headless",
+        ),
         ("cmd:./headless", "it cannot be started: Exec format error."),
         ("cmd:true", "it ended with exit code 0."),
         ("cmd:echo hi", "it printed 'hi', which is not JSON."),

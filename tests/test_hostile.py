@@ -81,7 +81,7 @@ def test_and_between_arrays_is_explained_and_the_command_shows_it(capsys):
     write("mine.py", BOT, "if turn.can_claim and turn.total >= 25: return turn.can_claim")
     said = error_of("mine.py")
     assert "mine.py: stop() raised ValueError: The truth value of an array" in said
-    assert "use & | ~ on arrays" in said
+    assert "on arrays use & | ~ with parentheses around comparisons" in said
     assert (
         "(mine.py, line 9: if turn.can_claim and turn.total >= 25: return turn.can_claim)" in said
     )

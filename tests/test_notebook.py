@@ -194,7 +194,7 @@ def test_charts_without_their_packages():
         "except pickosim.PickosimError as error: print(error)"
     )
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert "pip install -e '.[report]'" in found.stdout
+    assert 'pip install -e ".[report]"' in found.stdout
 
 
 def test_standings_of_played_games():

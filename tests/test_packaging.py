@@ -33,7 +33,7 @@ LAYERS = {
     "bots": "table_view view strategy heuristics simple digest guard objects keeper command loading catalogue entrants",
     "solver": "graph law solve cache valuation rolling",
     "learning": "features net weights fit",
-    "games": "match ask batch positions pickups recording frames trace observers check",
+    "games": "match ask batch positions pickups recording frames trace observers oddities check",
     " ": "turn_odds",
     "stats": "distributions moments quantiles ratings sprt",
     "runs": "provenance tasks progress folder results at_worker cluster workers run",
@@ -44,7 +44,7 @@ LAYERS = {
     "reports": "layout cells story odds_text listings views charts page notebook",
     "   ": "api __init__",
     "commands": "terminal completion parameters studies runs rules bots games",
-    "    ": "cli",
+    "    ": "cli __main__",
 }
 READING_ORDER = [
     f"{folder}.{module}" if folder.strip() else module

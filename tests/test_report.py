@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from browser import CHROMIUM, MISSING
 
 import pickosim
 from pickosim.cli import run
@@ -30,8 +31,7 @@ from pickosim.runs.folder import RunFolder
 from pickosim.studies.compare_results import FRAMES as COMPARE
 from pickosim.studies.stored import load_results
 
-CHROMIUM = shutil.which("chromium")
-in_browser = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on this machine")
+in_browser = pytest.mark.skipif(CHROMIUM is None, reason=MISSING)
 
 LONG = "threshold:target=25,last_dice=2"
 KINDS = ("tournament", "compare", "balance")

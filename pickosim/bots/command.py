@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import socket
 import subprocess
@@ -185,6 +186,7 @@ MOST_RANDOMS = 64
 _LONGEST_HELLO = 1 << 20
 _BYTES_PER_ANSWER = 64
 _NUMBERS = ("pick", "claim", "rob")
+_INTERPRETER = re.compile(r"(python|pypy|perl|ruby|node|deno|bun|lua|php|julia|bash|sh)[\d.]*")
 
 Default = bool | int | float | str
 
@@ -425,6 +427,11 @@ def command_class(words: tuple[str, ...]) -> type[Command]:
 
 def _check_program(words: tuple[str, ...]) -> None:
     program = words[0]
+    if len(words) == 1 and _INTERPRETER.fullmatch(Path(program).name):
+        # It would wait for a program on its standard input.
+        raise BotError(
+            f"it names no file: put the whole command in quotes, e.g. 'cmd:{program} my_bot'"
+        )
     if which(program) is not None:
         return
     if os.sep not in program and not Path(program).is_file():
@@ -434,6 +441,8 @@ def _check_program(words: tuple[str, ...]) -> None:
     if Path(program).is_dir():
         raise BotError(f"{program} is a folder")
     here = program if os.sep in program else f"./{program}"
+    if os.access(program, os.X_OK):
+        raise BotError(f"it is in this folder and not on the PATH; write cmd:{here}")
     raise BotError(f"it is not executable; try `chmod +x {program}`, then cmd:{here}")
 
 

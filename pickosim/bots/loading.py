@@ -12,6 +12,7 @@ import builtins
 import importlib
 import inspect
 import linecache
+import os
 import pkgutil
 import re
 import shlex
@@ -227,6 +228,11 @@ def _class_by_name(name: str) -> type[Strategy]:
     if given is not None:
         return given
     known = [*built_in, *installed]
+    if os.path.isfile(name):  # noqa: PTH113 (it raises no error, whatever the name)
+        here = name if "/" in name else f"./{name}"
+        raise BotError(
+            f"{name} is neither a bot's name nor a Python file. If it is a program: {COMMAND}{here}"
+        )
     raise BotError(
         f'There is no bot named "{name}"{suggest(name, known) or "."} '
         f"The bots are {', '.join(known)}; a file is given by its path, e.g. my_bot.py."

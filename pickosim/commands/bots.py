@@ -18,7 +18,7 @@ from pickosim.commands.parameters import (
     examples,
     strategies_app,
 )
-from pickosim.commands.terminal import compiling, json_of, show, visible
+from pickosim.commands.terminal import compiling, json_of, note, show, visible
 
 
 @strategies_app.callback(invoke_without_command=True)
@@ -78,14 +78,14 @@ def check(
 ) -> None:
     """Check a bot against the strategy contract.
 
-    Exit code 1 if it does not fulfil it.
+    Exit code 1 if it does not fulfil it. What is `odd` is legal, but can hardly be meant.
     """
     with compiling():
         from pickosim.bots.guard import GAME_SECONDS, check_seconds
         from pickosim.bots.loading import load_bot
 
         load_bot(bot)  # a mistake in its name is reported before the kernels are loaded
-        from pickosim.games.check import Effort, check_bot
+        from pickosim.games.check import CHECKS, Effort, check_bot
         from pickosim.studies.warm import warm_up
 
         limit = check_seconds(GAME_SECONDS if seconds is None else seconds)
@@ -95,10 +95,12 @@ def check(
         for finding in check_bot(bot, Effort(answer_seconds=limit)):
             findings.append(finding)
             if not as_json:
-                said = f"{'ok' if finding.ok else 'WRONG':5}  {finding.point}: {finding.message}"
-                print(visible(said))
+                word = "odd" if finding.odd else "ok" if finding.ok else "WRONG"
+                print(visible(f"{word:5}  {finding.point}: {finding.message}"))
                 sys.stdout.flush()
     if as_json:
         print(json_of([asdict(finding) for finding in findings]))
+    if untested := [point for point in CHECKS if point not in {each.point for each in findings}]:
+        note(f"Not tested because of what is wrong: {'; '.join(untested)}.")
     if not all(finding.ok for finding in findings):
         raise typer.Exit(1)

@@ -1,11 +1,14 @@
 """The terminal: how commands print results and notes, and the bar while a run is played.
 
 Results go to standard output, notes to standard error; a pipe gets plain lines. Control characters in names and texts,
-which may come from anybody's files, are shown and not obeyed.
+which may come from anybody's files, are shown and not obeyed. Characters that the encoding of the output lacks are
+written in ASCII.
 """
 
 from __future__ import annotations
 
+import codecs
+import io
 import json
 import os
 import re
@@ -66,6 +69,46 @@ def show(*shown: RenderableType) -> None:
             print(line.rstrip())
 
 
+IN_ASCII = {
+    "±": "+-",
+    "×": "x",
+    "≤": "<=",
+    "≥": ">=",
+    "∞": "inf",
+    "…": "...",
+    "→": "->",
+    "–": "-",
+    "─": "-",
+    "│": "|",
+    "┼": "+",
+    "●": "*",
+    "°": "*",
+    **dict.fromkeys("▏▎▍", "."),
+    **dict.fromkeys("▌▋▊▉█", "#"),
+}
+"""Our signs that encodings such as Latin-1 and code page 1252 lack."""
+
+
+def write_any_character() -> None:
+    """Let no character stop the output, whatever the encoding of the streams."""
+    codecs.register_error("pickosim", _instead)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="pickosim")
+
+
+def _instead(error: UnicodeError) -> tuple[str, int]:
+    """What is written for characters that an encoding lacks: ASCII signs, or the character's code."""
+    assert isinstance(error, UnicodeEncodeError)
+    return "".join(map(_ascii, error.object[error.start : error.end])), error.end
+
+
+def _ascii(sign: str) -> str:
+    if "\udc80" <= sign <= "\udcff":  # a byte of a file name that is not UTF-8
+        return f"\\x{ord(sign) - 0xDC00:02x}"
+    return IN_ASCII.get(sign) or sign.encode("ascii", "backslashreplace").decode()
+
+
 def note(text: str) -> None:
     """Print on standard error."""
     print(visible(text), file=sys.stderr)
@@ -93,6 +136,10 @@ def silence() -> None:
 def json_of(content: object, indent: int | None = 2) -> str:
     """Anything as indented JSON; what JSON has no type for as text."""
     text = json.dumps(content, indent=indent, ensure_ascii=False, default=str)
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(content, indent=indent, default=str)
     # The only control characters that JSON does not escape.
     return re.sub(r"[\x7f-\x9f]", lambda found: f"\\u{ord(found[0]):04x}", text)
 

@@ -306,7 +306,12 @@ def _raised(error: BaseException, kind: type[Strategy]) -> str:
     """An exception in words: what, where in the bot's file, and a hint for common mistakes."""
     said = f"raised {type(error).__name__}: {error}".rstrip(": ")
     if isinstance(error, ValueError) and "truth value of an array" in said:
-        said = said.partition(". Use")[0] + "; use & | ~ on arrays, not and, or, not, if"
+        said = said.partition(". Use")[0] + (
+            "; on arrays use & | ~ with parentheses around comparisons, e.g. "
+            "turn.can_claim & (turn.total >= 25), not and, or, not, if"
+        )
+    if isinstance(error, ValueError) and "read-only" in said:
+        said += "; the arrays of a turn are read-only: make a copy() to change one"
     if isinstance(error, AttributeError) and isinstance(error.obj, TableView | SimpleTurn):
         public = [name for name in dir(type(error.obj)) if not name.startswith("_")]
         said += suggest(str(error.name), public)

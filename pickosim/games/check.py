@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import pickle
 import signal
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext
@@ -22,7 +22,14 @@ from typing import NamedTuple
 import numpy as np
 
 from pickosim.bots.command import Command
-from pickosim.bots.guard import GAME_SECONDS, answer_seconds, muted
+from pickosim.bots.guard import (
+    GAME_SECONDS,
+    Guard,
+    answer_seconds,
+    is_from_bot,
+    muted,
+    time_limit,
+)
 from pickosim.bots.loading import forget_file, is_command, is_file, load_bot, spec_of
 from pickosim.bots.objects import packed, unpack
 from pickosim.bots.strategy import Strategy, own_methods
@@ -31,6 +38,7 @@ from pickosim.errors import BotError, StrategyError, TimeLimitError
 from pickosim.games.batch import BATCH, play_games
 from pickosim.games.match import Match, make_match
 from pickosim.games.observers import ChangeDetector, Onlooker, Repeater
+from pickosim.games.oddities import StopCounter, missing_parentheses, other_values, unannotated
 from pickosim.rule_files import PRESETS, load_rules
 from pickosim.rules import RuleSet
 
@@ -44,9 +52,14 @@ OUTSIDE = "nothing from outside"
 PRINTS = "nothing printed"
 NAMES = "names of methods"
 PROCESS = "another process"
+PLAY = "sensible play"
+PARAMETERS = "parameters"
 SPEED = "speed"
-COMPARISONS = {BATCH_SIZE, MEMORY, PROCESS}
-"""Points that cannot be tested for a bot whose games differ from run to run."""
+COMPARISONS = {OUTSIDE, REPEATABLE, BATCH_SIZE, MEMORY, PROCESS}
+"""Points that one mistake breaks together: games that differ. After the first, the others say nothing new."""
+
+MOST_EMPTY_STOPS = 0.2
+"""Share of stops with nothing to claim above which a bot is odd: those that look ahead stop so when no roll can help."""
 
 SMALL_BATCH, LARGE_BATCH = 7, 4096
 RIVAL, REFERENCE_BOT = "random", "eager"
@@ -59,6 +72,8 @@ class Finding:
     point: str
     ok: bool
     message: str
+    odd: bool = False
+    """Legal, but hardly meant."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +109,8 @@ class Trial:
 
     bot: str | Strategy
     effort: Effort
+    elsewhere: Future[list[Tally]] | Exception | None = None
+    """The results from another process, or why it cannot play."""
 
     @property
     def spec(self) -> str:
@@ -171,7 +188,8 @@ def check_bot(
 ) -> Iterator[Finding]:
     """Check a bot against the strategy contract, point by point; yields each finding as soon as known.
 
-    `executor` plays the games for another process; without it a process is started.
+    A mistake is reported once: points that cannot be tested because of it are left out. `executor` plays the games
+    for another process; without it a process is started.
     """
     trial = Trial(bot, effort or Effort())
     with (
@@ -185,48 +203,26 @@ def check_bot(
                 f"{trial.spec} plays by none of the presets, so it cannot be checked: {_why_not(bot)}"
             )
         # Submitted first because the process takes a second or two to start.
-        future = _submitted(process, trial)
-        checks: dict[str, Callable[[Trial], Finding]] = {
-            LEGAL: check_legal,
-            REPEATABLE: check_repeatable,
-            BATCH_SIZE: check_batch_size,
-            MEMORY: check_memory,
-            INPUTS: check_inputs,
-            PRIVATE: check_private,
-            OUTSIDE: check_outside,
-            PRINTS: check_prints,
-            NAMES: check_names,
-            PROCESS: lambda trial: check_process(trial, future),
-            SPEED: check_speed,
-        }
+        trial = replace(trial, elsewhere=_submitted(process, trial))
         wrong: set[str] = set()
-        too_slow = ""
-        for point, check in checks.items():
-            if too_slow:  # as it would be at every other point
-                yield Finding(point, False, f'not tested, see "{too_slow}"')
+        games_stop = False
+        for point, check in CHECKS.items():
+            if point in COMPARISONS and wrong & COMPARISONS:
                 continue
             try:
-                finding = _finding(point, check, trial, wrong)
+                finding = check(trial)
             except TimeLimitError as error:
-                finding, too_slow = Finding(point, False, str(error)), point
+                yield Finding(point, False, str(error))
+                return  # every other point would take as long
+            except StrategyError as error:
+                if games_stop:
+                    continue
+                finding = Finding(point, False, f"a game stops: {error}")
+                games_stop = True
             if not finding.ok:
                 wrong.add(point)
+                games_stop |= point == LEGAL
             yield finding
-
-
-def _finding(
-    point: str, check: Callable[[Trial], Finding], trial: Trial, wrong: Set[str]
-) -> Finding:
-    """The finding on one point, or that an earlier finding makes it untestable."""
-    if point in COMPARISONS and REPEATABLE in wrong:
-        return Finding(point, False, f'not tested, see "{REPEATABLE}"')
-    try:
-        return check(trial)
-    except TimeLimitError:
-        raise
-    except StrategyError as error:
-        message = f'not tested, see "{LEGAL}"' if LEGAL in wrong else f"a game stops: {error}"
-        return Finding(point, False, message)
 
 
 # ------------------------------------------------------------------------------------- the contract
@@ -304,13 +300,7 @@ def check_inputs(trial: Trial) -> Finding:
     for seating in trial.seatings:
         detector = ChangeDetector(trial.new_bot())
         match = trial.match(seating, detector)
-        try:
-            play_games(match, 0, trial.effort.games)
-        except StrategyError as error:
-            if "read-only" not in str(error.__cause__):
-                raise
-            advice = "the arrays of a turn are read-only; make a copy() to change one"
-            return Finding(INPUTS, False, f"{advice}. {error}")
+        play_games(match, 0, trial.effort.games)
         if detector.changes:
             what, game = detector.changes[0]
             return Finding(INPUTS, False, _with_replay(f"{what}, which is read-only", match, game))
@@ -359,8 +349,10 @@ def check_names(trial: Trial) -> Finding:
     return Finding(NAMES, True, f"the bot decides {own}")
 
 
-def check_process(trial: Trial, future: Future[list[Tally]] | Exception) -> Finding:
+def check_process(trial: Trial) -> Finding:
     """Games are the same in another process, since worker processes play the tournaments."""
+    future = trial.elsewhere
+    assert future is not None
     if isinstance(future, Exception):
         reason = f"{type(future).__name__}: {future}"
         return Finding(PROCESS, False, f"the bot cannot be pickled for a worker: {reason}")
@@ -379,6 +371,73 @@ def check_process(trial: Trial, future: Future[list[Tally]] | Exception) -> Find
     return _compared(PROCESS, trial, there, right, wrong)
 
 
+def check_play(trial: Trial) -> Finding:
+    """The bot stops to claim something, and gets tiles more often than `random`."""
+    counter = StopCounter(trial.new_bot())
+    own = [(seating, trial.match(seating, counter)) for seating in trial.seatings]
+    without = _share_without_tile(own, trial.effort.games)
+    share = counter.empty_stops / max(counter.stops, 1)
+    if share > MOST_EMPTY_STOPS:
+        message = (
+            f"{share * 100:.0f} % of its stops come with nothing to claim, so these turns fail"
+        )
+        if expression := missing_parentheses(trial.kind):
+            message += f"; comparisons need parentheses beside & and | ({expression})"
+        return Finding(PLAY, True, message, odd=True)
+    known = [(seating, trial.match(seating, load_bot(RIVAL))) for seating in trial.seatings]
+    usual = _share_without_tile(known, trial.effort.games)
+    message = f"without a tile at the end of {without * 100:.0f} % of its games ({RIVAL}: {usual * 100:.0f} %)"
+    if without > usual:
+        never = "" if counter.stops else "it never stops; "
+        return Finding(PLAY, True, f"{never}{message}", odd=True)
+    return Finding(PLAY, True, message)
+
+
+def _share_without_tile(matches: Sequence[tuple[Seating, Match]], games: int) -> float:
+    """The share of games that the bot ends without a tile, over its seats in these matches."""
+    tiles = [play_games(match, 0, games).tiles[:, list(seats.own)] for seats, match in matches]
+    return float(np.mean(np.concatenate([each.ravel() for each in tiles]) == 0))
+
+
+def check_parameters(trial: Trial) -> Finding:
+    """Every parameter changes how the bot plays, and what looks like a parameter is one."""
+    bot = trial.new_bot()
+    parameters = dict(other_values(bot))
+    odd = [
+        f"{name} is not a parameter without an annotation: write {written}"
+        for name, written in unannotated(trial.kind)
+    ]
+    odd += [
+        f"{name} changes no game (tried {', '.join(map(str, values))})"
+        for name, values in parameters.items()
+        if not _matters(trial, bot, name, values)
+    ]
+    if odd:
+        return Finding(PARAMETERS, True, "; ".join(odd), odd=True)
+    changing = f"other values of {', '.join(parameters)} change games"
+    return Finding(PARAMETERS, True, changing if parameters else "none to change")
+
+
+def _matters(trial: Trial, bot: Strategy, name: str, values: Sequence[object]) -> bool:
+    """Whether some other value of a parameter changes a game, or is refused."""
+    for value in values:
+        guard = Guard(lambda: f"{trial.spec} has not been made within {time_limit():g} seconds")
+        try:
+            with guard:
+                other = Trial(replace(bot, **{name: value}), trial.effort)  # type: ignore[type-var]
+            if other.seatings != trial.seatings:
+                return True
+            for seating, expected in zip(trial.seatings, trial.reference, strict=True):
+                played = play_games(trial.match(seating, other.new_bot()), 0, trial.effort.games)
+                if first_difference(expected, played) is not None:
+                    return True
+        except BaseException as error:
+            if guard.expired or is_from_bot(error):
+                return True
+            raise
+    return False
+
+
 def check_speed(trial: Trial) -> Finding:
     """Games per second on one core, for information, compared with a known bot."""
     rules, own_seats = trial.seatings[0]
@@ -390,6 +449,24 @@ def check_speed(trial: Trial) -> Finding:
     known = games_per_second(make_match([REFERENCE_BOT] * players, rules), trial.effort.seconds)
     speed = f"{_rounded(own)} games/s with itself, {rules.name}, {players} players, one core"
     return Finding(SPEED, True, f"{speed} ({REFERENCE_BOT}: {_rounded(known)})")
+
+
+CHECKS: dict[str, Callable[[Trial], Finding]] = {
+    LEGAL: check_legal,
+    OUTSIDE: check_outside,
+    REPEATABLE: check_repeatable,
+    MEMORY: check_memory,
+    BATCH_SIZE: check_batch_size,
+    INPUTS: check_inputs,
+    PRIVATE: check_private,
+    PRINTS: check_prints,
+    NAMES: check_names,
+    PROCESS: check_process,
+    PLAY: check_play,
+    PARAMETERS: check_parameters,
+    SPEED: check_speed,
+}
+"""All points, in the order in which they are checked."""
 
 
 # ----------------------------------------------------------------------------------- what is played

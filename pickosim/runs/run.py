@@ -102,7 +102,7 @@ class Study(Protocol):
 
 @dataclass
 class RunStoppedError(PickosimError):
-    """A run that stopped early: finished tasks are kept, and a command resumes it."""
+    """A run that stopped early: finished tasks are kept in its folder, if it has one, and a command resumes it."""
 
     why: str
     folder: Path | None = None
@@ -347,9 +347,10 @@ def _explained(error: BaseException, folder: RunFolder | None) -> RunStoppedErro
             return RunStoppedError("Terminated.", path, 128 + signal.SIGTERM)
         case KeyboardInterrupt():
             return RunStoppedError("Interrupted.", path, 128 + signal.SIGINT)
+        case PickosimError(advice=str(advice)) if advice and path is not None:
+            return RunStoppedError(f"{error}\n{advice}", exit_code=2)
         case PickosimError():
-            advice = f"\n{error.advice}" if error.advice and path is not None else ""
-            return RunStoppedError(f"{error}{advice}", path, 2)
+            return RunStoppedError(str(error), path, 2)
         case BrokenExecutor():
             return RunStoppedError("A worker process died (killed, or out of memory).", path)
         case OSError(strerror=str(strerror)):

@@ -5,6 +5,7 @@ A folder may come from anybody: it is read as data, and nothing that it names is
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -60,18 +61,24 @@ _ABOUT = {
 
 
 def _about(path: Path) -> dict[str, Any]:
+    name = os.fsencode(path).decode(errors="backslashreplace")
     try:
         manifest = RunFolder(path).manifest()
     except PickosimError as error:
         unknown = dict.fromkeys(("kind", "started"), "")
-        return {"run": str(path), **unknown, "status": "unreadable", "headline": str(error)}
+        return {"run": name, **unknown, "status": "unreadable", "headline": _utf8(str(error))}
     is_finished = manifest["status"] == "finished"
     return {
-        "run": str(path),
+        "run": name,
         **{key: manifest[key] for key in ("kind", "started", "status")},
         "games": manifest["result"]["games"] if is_finished else manifest["games_played"],
-        "headline": manifest["result"]["headline"] if is_finished else manifest["title"],
+        "headline": _utf8(manifest["result"]["headline"] if is_finished else manifest["title"]),
     }
+
+
+def _utf8(text: str) -> str:
+    """A text that a frame takes: parts of names that are not UTF-8 are written out."""
+    return text.encode(errors="backslashreplace").decode()
 
 
 def planned_study(manifest: Manifest) -> Any:
