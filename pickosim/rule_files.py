@@ -91,6 +91,19 @@ def as_arguments(rules: RuleSet) -> list[str]:
     return ["--rules", base.name, *(word for text in sets for word in ("--set", text))]
 
 
+def rules_text(rules: RuleSet) -> str:
+    """The rules by name with everything that differs from their preset, e.g. `classic with dice=9`.
+
+    Rules of a file are described by the preset that is nearest: `my_rules (classic with dice=9)`.
+    """
+    base = _nearest_preset(rules)
+    changes = [
+        text for text in _sets(base, rules) if text.partition("=")[0] not in ("name", "title")
+    ]
+    text = f"{base.name} with {', '.join(changes)}" if changes else base.name
+    return text if rules.name == base.name else f"{rules.name} ({text})"
+
+
 def rules_schema() -> dict[str, Any]:
     """The JSON Schema of a rule file: every option may be left out, and `extends` names the base."""
     schema = Options.model_json_schema()

@@ -35,7 +35,7 @@ from pickosim.games.batch import Batch
 from pickosim.games.match import Match
 from pickosim.games.positions import Dice, Positions, check_specialist, parse_tiles, read_tables
 from pickosim.games.trace import FAIL_REASONS
-from pickosim.rule_files import load_rules
+from pickosim.rule_files import load_rules, rules_text
 from pickosim.rules import MOST_PLAYERS, RuleSet, Specialist, face_name
 from pickosim.solver.graph import (
     WORTH,
@@ -197,7 +197,7 @@ def _read(question: Question) -> tuple[Situation, Positions]:
         stacks = [[*tiles, *top] for tiles, top in zip(below, shown["tiles"], strict=True)]
         table = read_tables([fields | {"tiles": stacks}])
     seen = tuple(shown["grill"]), question.own, rivals, holds, on
-    return Situation(rules.name, *seen, scores=scores or ()), table
+    return Situation(rules_text(rules), *seen, scores=scores or ()), table
 
 
 def _dice_fields(question: Question) -> dict[str, Any]:

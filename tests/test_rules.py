@@ -27,6 +27,7 @@ from pickosim.rule_files import (
     load_rules,
     presets,
     rules_schema,
+    rules_text,
 )
 from pickosim.rules import MAPPINGS, SPECIALISTS, WORM, RuleSet, Seat
 
@@ -969,3 +970,25 @@ def test_a_new_option_breaks_neither_old_weights_nor_games_of_other_bots(tmp_pat
             check=False,
         )
         assert done.returncode == 0, done.stderr
+
+
+# ------------------------------------------------------------------------------------- rules in a line
+
+
+@pytest.mark.parametrize(
+    ("rules", "sets", "text"),
+    [
+        ("classic", [], "classic"),
+        ("classic", ["dice=9"], "classic with dice=9"),
+        ("extrawurm", ["apple_worms=2", "dice=9"], "extrawurm with dice=9, apple_worms=2"),
+    ],
+)
+def test_rules_are_named_with_every_change(rules, sets, text):
+    named = rules_text(load_rules(rules, sets))
+    assert sorted(re.split(", | with ", named)) == sorted(re.split(", | with ", text))
+
+
+def test_rules_of_a_file_are_described_by_the_nearest_preset(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text('extends = "classic"\nname = "mine"\ntitle = "Mine"\ndice = 9\n')
+    assert rules_text(load_rules(file)) == "mine (classic with dice=9)"

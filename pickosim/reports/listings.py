@@ -195,7 +195,7 @@ def _rewrapped(paragraph: str) -> str:
 
 
 def runs_text(runs: pl.DataFrame) -> Iterator[RenderableType]:
-    """Two lines or more per run: its folder, kind, date, games and status, then its headline."""
+    """Lines per run: its folder, kind, date, games and status; what was played by whom; its headline."""
     for number, row in enumerate(runs.iter_rows(named=True)):
         if number:
             yield Text()
@@ -203,7 +203,11 @@ def runs_text(runs: pl.DataFrame) -> Iterator[RenderableType]:
         if row["games"] is not None:
             facts.append(f"{row['games']:,} games")
         yield Text.assemble((row["run"], "bold"), "  ", (", ".join(filter(None, facts)), QUIET))
-        yield hanging(Text(f"  {row['headline']}"))
+        if row["played"]:
+            bots = "" if "bots " in row["played"] else f"; bots {row['bots']}"
+            yield hanging(Text(f"  {row['played']}{bots}", style=QUIET))
+        if row["headline"] != row["played"]:
+            yield hanging(Text(f"  {row['headline']}"))
 
 
 def _local(started: str) -> str:

@@ -14,6 +14,7 @@ from pickosim.games.frames import PLAY_FRAMES, Played
 from pickosim.reports.cells import shown_columns
 from pickosim.reports.page import drawn_charts
 from pickosim.reports.views import shown_views
+from pickosim.rule_files import rules_text
 from pickosim.runs.results import Results
 
 MOST_ROWS = 20
@@ -42,9 +43,7 @@ def played_html(played: Played) -> str:
     table = table_html(played.standings, PLAY_FRAMES["standings"], "standings")
     others = ", ".join(f"<code>{name}</code>" for name in PLAY_FRAMES if name != "standings")
     unfinished = f", {played.unfinished:,} of them unfinished" if played.unfinished else ""
-    games = (
-        f"{len(played.tally.turns):,} games{unfinished}, rules {escape(played.match.rules.name)}"
-    )
+    games = f"{len(played.tally.turns):,} games{unfinished}, rules {escape(rules_text(played.match.rules))}"
     return f"<div>{table}<p>{games}. More tables: {others}.</p></div>"
 
 

@@ -20,7 +20,7 @@ from pickosim.files import write_whole
 from pickosim.reports.cells import Cells, shown_columns
 from pickosim.reports.layout import breakable
 from pickosim.reports.views import shown_views
-from pickosim.rule_files import as_arguments, complete_rules, option_texts
+from pickosim.rule_files import as_arguments, complete_rules, option_texts, rules_text
 from pickosim.rules import RuleSet
 from pickosim.runs.folder import written
 from pickosim.runs.results import Results
@@ -126,7 +126,7 @@ def title_of(results: Results) -> str:
     if manifest["kind"] == "compare":
         return f"Rules compared: {_named([variant['name'] for variant in plan['variants']])}"
     if manifest["kind"] == "balance":
-        return f"Balance of the specialists, rules {plan.get('rule_set', plan['rules'])['name']}"
+        return f"Balance of the specialists, rules {rules_text(_rules(manifest))}"
     return str(manifest["title"])
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from pickosim.reports.layout import BAD, DICE, GOLD, GOOD, QUIET, WORM
+from pickosim.rule_files import complete_rules, rules_text
 
 if TYPE_CHECKING:
     from pickosim.games.trace import Event
@@ -47,7 +48,7 @@ def story(trace: Iterable[Event]) -> Iterator[Text]:
 
 
 def _title(event: Event) -> str:
-    return f"Game {event['game']} of seed {event['seed']}, rules {event['rules']['name']}"
+    return f"Game {event['game']} of seed {event['seed']}, rules {rules_text(complete_rules(event['rules']))}"
 
 
 class TableState:

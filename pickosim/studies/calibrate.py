@@ -27,6 +27,7 @@ from pickosim.games.recording import Recording, record_games
 from pickosim.learning.fit import errors_of
 from pickosim.learning.net import win_chances
 from pickosim.learning.weights import Learned, Weights
+from pickosim.rule_files import rules_text
 from pickosim.rules import MOST_TILES, RuleSet
 from pickosim.runs.results import Results
 from pickosim.runs.tasks import Sums
@@ -322,7 +323,7 @@ class Calibrate(OneRuleSetStudy):
     def title(self) -> str:
         """What is played, in a line."""
         return (
-            f"Calibration of {self.entrants[0].name}, {self.players} players, rules {self.rule_set.name}, "
+            f"Calibration of {self.entrants[0].name}, {self.players} players, rules {rules_text(self.rule_set)}, "
             f"seed {self.seed}"
         )
 

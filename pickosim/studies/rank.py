@@ -13,6 +13,7 @@ from pickosim.bots.entrants import Entrant, make_entrants
 from pickosim.bots.loading import built_in_players
 from pickosim.columns import Frame, frames_by_name
 from pickosim.engine.tally import PARTS
+from pickosim.rule_files import rules_text
 from pickosim.runs.tasks import Sums
 from pickosim.stats.ratings import Counted, rating_among
 from pickosim.studies.arms import Chunk, blocks_per_chunk
@@ -127,7 +128,7 @@ class Rank(OneRuleSetStudy):
     @property
     def title(self) -> str:
         """What is played, in a line."""
-        return f"Rank of {self.names[0]}, {self.players} players, rules {self.rule_set.name}, seed {self.seed}"
+        return f"Rank of {self.names[0]}, {self.players} players, rules {rules_text(self.rule_set)}, seed {self.seed}"
 
     def stage(self, number: int, sums: Sequence[Sums]) -> list[Chunk]:
         """All matchups at once."""

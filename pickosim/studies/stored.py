@@ -6,6 +6,7 @@ A folder may come from anybody: it is read as data, and nothing that it names is
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,10 +41,10 @@ def check_finished(folder: Path, manifest: Manifest) -> None:
 
 
 def list_runs(folder: str | Path = "runs") -> pl.DataFrame:
-    """The runs in a folder, one row per run, the latest last: what it is, how far it came, and its headline.
+    """The runs in a folder, one row per run, the latest last: what was played, how far it came, and its headline.
 
-    Of a run that is not finished, `games` are those played so far, and `headline` says what is played. One whose
-    manifest cannot be read has the status `unreadable`, and the reason for a headline.
+    If a run is not finished, `games` are those played so far, and `headline` says what is played. One whose manifest
+    cannot be read has the status `unreadable`, and the reason for a headline.
     """
     paths = sorted(manifest.parent for manifest in Path(folder).glob("*/manifest.json"))
     rows = sorted((_about(path) for path in paths), key=lambda row: (row["started"], row["run"]))
@@ -55,6 +56,9 @@ _ABOUT = {
     "kind": pl.String,
     "started": pl.String,
     "status": pl.String,
+    "played": pl.String,
+    "players": pl.String,
+    "bots": pl.String,
     "games": pl.Int64,
     "headline": pl.String,
 }
@@ -71,8 +75,21 @@ def _about(path: Path) -> dict[str, Any]:
     return {
         "run": name,
         **{key: manifest[key] for key in ("kind", "started", "status")},
+        "played": _utf8(manifest["title"]),
+        **_who(manifest["plan"]),
         "games": manifest["result"]["games"] if is_finished else manifest["games_played"],
         "headline": _utf8(manifest["result"]["headline"] if is_finished else manifest["title"]),
+    }
+
+
+def _who(plan: Mapping[str, Any]) -> dict[str, str]:
+    """The players per game and the bots of a plan."""
+    matchups = plan.get("matchups") or [()]
+    sizes = dict.fromkeys(map(len, matchups)) if matchups[0] else plan.get("players", [])
+    listed = sizes if isinstance(sizes, dict | list | tuple) else [sizes]
+    return {
+        "players": ",".join(map(str, listed)),
+        "bots": ", ".join(_utf8(str(entrant["name"])) for entrant in plan.get("entrants", ())),
     }
 
 

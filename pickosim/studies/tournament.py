@@ -16,6 +16,7 @@ from pickosim.bots.loading import built_in_players
 from pickosim.columns import Frame
 from pickosim.errors import PickosimError
 from pickosim.games.match import make_match
+from pickosim.rule_files import rules_text
 from pickosim.rules import check_players
 from pickosim.runs.tasks import Sums
 from pickosim.stats.moments import Moments, share_interval, stratified_mean
@@ -321,7 +322,7 @@ class Tournament(OneRuleSetStudy):
             if len(self.matchups) == 1
             else "Round robin"
         )
-        title = f"{form}, {self.seats} players, rules {self.rule_set.name}, seed {self.seed}"
+        title = f"{form}, {self.seats} players, rules {rules_text(self.rule_set)}, seed {self.seed}"
         return (
             title
             if self.place_points is None

@@ -36,7 +36,7 @@ from pickosim.learning.features import layout_for
 from pickosim.learning.fit import Fit, calibrated, new_parameters
 from pickosim.learning.net import CHANCE_ONE, LOGIT_ONE, Net, logits_of, rounded, widened
 from pickosim.learning.weights import Weights, as_bytes, read_weights
-from pickosim.rule_files import as_arguments
+from pickosim.rule_files import as_arguments, rules_text
 from pickosim.runs.results import Results
 from pickosim.runs.run import plan_digest
 from pickosim.runs.tasks import Sums
@@ -247,7 +247,7 @@ class Train(OneRuleSetStudy):
     @property
     def title(self) -> str:
         """What is learned, in a line."""
-        return f"Training for {self.players} players, rules {self.rule_set.name}, seed {self.seed}"
+        return f"Training for {self.players} players, rules {rules_text(self.rule_set)}, seed {self.seed}"
 
     @property
     def command(self) -> str:
