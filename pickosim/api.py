@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from pickosim.amounts import LANE, parse_count
-from pickosim.bots.entrants import check_bot_sources
+from pickosim.bots.entrants import check_bot_sources, expanded
 from pickosim.bots.guard import ANSWER_SECONDS, GAME_SECONDS, check_seconds, set_answer_seconds
 from pickosim.bots.guard import answer_seconds as time_limit_of
 from pickosim.bots.loading import BotLike, as_specs, load_bot
@@ -31,10 +31,10 @@ from pickosim.runs.results import Results
 from pickosim.runs.run import resume as resume_run
 from pickosim.runs.run import resume_in_python
 from pickosim.studies.kinds import study_kind
-from pickosim.studies.options import CORES, BotList, RunOptions, make_options
+from pickosim.studies.options import CORES, BotList, RunOptions, bot_specs, make_options
 from pickosim.studies.schedule import matchup_lanes, rotations
 from pickosim.studies.stored import check_finished, load_results, planned_study
-from pickosim.studies.study import bot_list, play_study, study_of, workers_for
+from pickosim.studies.study import play_study, study_of, workers_for
 from pickosim.studies.tournament import Tournament
 
 if TYPE_CHECKING:
@@ -388,11 +388,10 @@ def extend(
     set_answer_seconds(answer_seconds)
     began = _study_in(folder, manifest, "extend")
     more_games = None if games is None else parse_count(games)
-    study = began.extended(bot_list(bots), more_games, **how).checked()
+    study = began.extended(expanded(bot_specs(bots)), more_games, **how).checked()
     with shown_progress(progress) as shown:
         shown.say(_about_reuse(folder, began, study))
         return play_study(
-            study,
             study,
             folder=None if out is not None else new_folder(study.kind, folder.parent),
             progress=shown,

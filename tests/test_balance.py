@@ -1,4 +1,4 @@
-"""Specialists weighed: every figure from the games themselves, placebos and known effects."""
+"""Specialists measured: every figure from the games themselves, placebos and known effects."""
 
 from __future__ import annotations
 
@@ -35,9 +35,8 @@ from pickosim.runs import run as run_module
 from pickosim.runs.folder import RunFolder
 from pickosim.runs.results import Results
 from pickosim.stats.moments import Estimate
-from pickosim.studies.balance import Balance, Part, default_levels, on_tile, plan
+from pickosim.studies.balance import Balance, Part, default_bots, on_tile
 from pickosim.studies.balance_findings import findings
-from pickosim.studies.balance_options import BalanceOptions
 from pickosim.studies.ladder import strongest
 from pickosim.studies.options import make_options
 from pickosim.studies.pickup_worths import FRAMES, Case, Level, PickupJob, judged, pickup_rows
@@ -56,7 +55,8 @@ balance = partial(pickosim.balance, workers=1)
 
 def planned(*args, **options) -> Balance:
     """A balance as it would be played."""
-    return plan(make_options(BalanceOptions, *args, **options))
+    study: Balance = make_options(Balance, *args, **options)
+    return study.checked()
 
 
 def quick(*sets: str):
@@ -69,7 +69,7 @@ def alone(name: str, *sets: str):
 
 
 @pytest.fixture(scope="module")
-def weighed() -> Results:
+def measured() -> Results:
     return balance(quick(), BOTS, "2,3", 300, SEED)
 
 
@@ -89,13 +89,12 @@ def first_game(study: Balance, **where) -> int:
 
 
 def assert_rate(row: dict, name: str, expected: Interval) -> None:
-    found = [row[name], row[f"{name}_low"], row[f"{name}_high"]]
-    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+    actual = [row[name], row[f"{name}_low"], row[f"{name}_high"]]
+    np.testing.assert_allclose(actual, expected, rtol=1e-9, atol=1e-12)
 
 
 def entrant(bot: str) -> Entrant:
-    (found,) = make_entrants([bot])
-    return found
+    return make_entrants([bot])[0]
 
 
 def pickup_totals(cases: list[Case], bot: str, players: int, first: int, blocks: int):
@@ -137,7 +136,7 @@ def by_seat(column: str, bot: str, players: int, rules, first: int, games: int) 
 # ----------------------------------------------------------------------- every figure, from single games
 
 
-def test_pick_ups_are_what_the_games_say(weighed):
+def test_pick_ups_are_what_the_games_say(measured):
     """Number, worth and the verdict, from the ends of the games and of their branches."""
     study = planned(quick(), BOTS, "2,3", 300, SEED)
     first = first_game(study, level=1, players=3)
@@ -147,7 +146,7 @@ def test_pick_ups_are_what_the_games_say(weighed):
     centre = np.eye(6) - 1 / 6
     errors = np.sqrt((centre @ covariance @ centre).diagonal())
     for k, name in enumerate(SPECIALISTS):
-        row = row_of(weighed.pickups, bot="cautious", players=3, specialist=name)
+        row = row_of(measured.pickups, bot="cautious", players=3, specialist=name)
         assert row["games"] == 300
         assert_rate(row, "pick_ups", count_interval(totals[0, k], step=1))
         assert row["gain"] == pytest.approx(means[k])
@@ -159,7 +158,7 @@ def test_pick_ups_are_what_the_games_say(weighed):
         assert row["from_mean_high"] - row["from_mean"] == pytest.approx(corrected)
 
 
-def test_holders_are_those_of_the_same_games(weighed):
+def test_holders_are_those_of_the_same_games(measured):
     """What they win above an even share, in the games whose pick-ups are measured."""
     study = planned(quick(), BOTS, "2,3", 300, SEED)
     played = pickosim.play(
@@ -167,7 +166,7 @@ def test_holders_are_those_of_the_same_games(weighed):
     )
     holders = played.specialists.filter("held_at_end").join(played.seats, on=["game", "seat"])
     for name in SPECIALISTS:
-        row = row_of(weighed.pickups, bot="cautious", players=3, specialist=name)
+        row = row_of(measured.pickups, bot="cautious", players=3, specialist=name)
         shares = holders.filter(specialist=name)["win_share"].to_numpy()
         if name == "raven":  # nobody ever holds it
             assert len(shares) == 0
@@ -180,11 +179,11 @@ def test_holders_are_those_of_the_same_games(weighed):
             assert ends == pytest.approx(expected[1:], abs=0.002)
 
 
-def test_phases_and_standings_add_up_to_all_pick_ups(weighed):
-    for row in weighed.pickups.to_dicts():
+def test_phases_and_standings_add_up_to_all_pick_ups(measured):
+    for row in measured.pickups.to_dicts():
         own = {name: row[name] for name in ("bot", "players", "specialist")}
         for by in ("phase", "standing", "former"):
-            groups = weighed.pickups_by.filter(by=by, **own)
+            groups = measured.pickups_by.filter(by=by, **own)
             assert groups["pick_ups"].sum() == pytest.approx(row["pick_ups"])
             for name in ("gain", "score_gain"):
                 mean = (groups[name] * groups["pick_ups"]).sum() / row["pick_ups"]
@@ -204,43 +203,43 @@ def test_sensitivity_is_what_the_games_say(varied, name, option, setting):
     means, covariance = worths(totals)
     where = {"bot": "eager", "players": 2, "specialist": name, "option": option}
     row = row_of(varied.sensitivity, **where, setting=setting)
-    given = row_of(varied.sensitivity.filter("as_given"), **where)
+    reference = row_of(varied.sensitivity.filter("as_given"), **where)
     assert row["games"] == 50
     assert not row["as_given"]
-    for k, found in enumerate((row, given)):
-        assert found["gain"] == pytest.approx(means[k])
-        assert found["pick_ups"] == pytest.approx(totals[0, k].mean())
+    for k, varied_row in enumerate((row, reference)):
+        assert varied_row["gain"] == pytest.approx(means[k])
+        assert varied_row["pick_ups"] == pytest.approx(totals[0, k].mean())
     assert row["difference"] == pytest.approx(means[0] - means[1])
     error = sqrt(covariance[0, 0] - 2 * covariance[0, 1] + covariance[1, 1])
     half = (row["difference_high"] - row["difference_low"]) / 2
     assert half == pytest.approx(norm.ppf(0.975) * error)
-    assert given["difference"] is None and given["p_adjusted"] is None
+    assert reference["difference"] is None and reference["p_adjusted"] is None
 
 
-def test_p_values_are_corrected_for_the_whole_table(weighed):
-    corrected = holm(weighed.pickups["p_value"].to_list())
-    np.testing.assert_allclose(weighed.pickups["p_adjusted"].to_numpy(), corrected)
+def test_p_values_are_corrected_for_the_whole_table(measured):
+    corrected = holm(measured.pickups["p_value"].to_list())
+    np.testing.assert_allclose(measured.pickups["p_adjusted"].to_numpy(), corrected)
 
 
-def test_tables_have_their_schemas_and_one_row_each(weighed, varied):
+def test_tables_have_their_schemas_and_one_row_each(measured, varied):
     assert set(varied.frames) == set(FRAMES)
     for name, frame in FRAMES.items():
         assert dict(varied.frames[name].schema) == frame.schema
-    assert len(weighed.pickups) == 4 * 6
+    assert len(measured.pickups) == 4 * 6
     numbers = {"raven": "bratworms", "golden-die": "golden_die_faces", "apple": "apple_worms"}
     options = [*(f"specialists.{name}" for name in SPECIALISTS), *numbers.values()]
     assert sorted(varied.sensitivity["option"].unique().to_list()) == sorted(options)
-    one = ["bot", "players", "specialist", "option", "setting"]
-    assert not varied.sensitivity.select(one).is_duplicated().any()
+    keys = ["bot", "players", "specialist", "option", "setting"]
+    assert not varied.sensitivity.select(keys).is_duplicated().any()
     assert len(varied.sensitivity.filter("as_given")) == 2 * len(options)
     tiles = varied.sensitivity.filter(option="specialists.apple", bot="eager")
     assert tiles["setting"].to_list() == [str(tile) for tile in quick().tiles]
 
 
-def test_all_games_are_counted(weighed, varied):
-    branches = sum(row["pick_ups"] * row["games"] for row in weighed.pickups.to_dicts())
-    assert weighed.games == pytest.approx(4 * 300 + branches)
-    assert set(weighed.frames) == set(FRAMES) - {"sensitivity"}
+def test_all_games_are_counted(measured, varied):
+    branches = sum(row["pick_ups"] * row["games"] for row in measured.pickups.to_dicts())
+    assert measured.games == pytest.approx(4 * 300 + branches)
+    assert set(measured.frames) == set(FRAMES) - {"sensitivity"}
     plain = balance(quick(), BOTS, 2, 200, SEED)
     assert varied.games > plain.games
     for name in plain.frames:
@@ -252,14 +251,14 @@ def test_all_games_are_counted(weighed, varied):
 
 @pytest.mark.parametrize("bot", ["eager", "cautious"])
 def test_an_apple_worth_nothing_and_alone_changes_nothing(bot):
-    found = balance(alone("apple", "apple_worms=0"), [bot], "2,3", 200, sensitivity=True)
-    tiles = found.sensitivity.filter(option="specialists.apple")
+    results = balance(alone("apple", "apple_worms=0"), [bot], "2,3", 200, sensitivity=True)
+    tiles = results.sensitivity.filter(option="specialists.apple")
     assert (tiles["gain"] == 0).all()
     assert (tiles["pick_ups"] > 0.3).all()
-    for row in found.pickups.to_dicts():
+    for row in results.pickups.to_dicts():
         assert (row["gain"], row["score_gain"], row["p_adjusted"]) == (0, 0, 1)
         assert row["gain_low"] < 0 < row["gain_high"] < 0.1
-    assert (found.pickups_by["gain"] == 0).all()
+    assert (results.pickups_by["gain"] == 0).all()
 
 
 FICKLE = '''
@@ -318,8 +317,8 @@ def test_a_handicap_that_does_nothing_has_intervals_that_cover_nothing_95_percen
 
 
 def test_the_apples_worth_grows_with_its_worms():
-    found = balance(alone("apple"), ["eager"], 2, 4000, SEED, sensitivity=True)
-    rows = found.sensitivity.filter(option="apple_worms")
+    results = balance(alone("apple"), ["eager"], 2, 4000, SEED, sensitivity=True)
+    rows = results.sensitivity.filter(option="apple_worms")
     assert rows["setting"].to_list() == ["0", "1", "2", "3", "4", "5", "6"]
     gains = rows["gain"].to_list()
     assert gains[0] == 0
@@ -399,16 +398,18 @@ def test_a_plan_makes_the_same_study():
         precision="0.5%",
         sensitivity=True,
     )
-    assert Balance.from_plan(json.loads(json.dumps(study.plan))) == study
-    assert study.plan["given_rules"]["set"][0] == "apple_worms=5"
+    again = Balance.from_plan(json.loads(json.dumps(study.plan)))
+    assert again == study
+    assert (again.plan, again.rule_set) == (study.plan, study.rule_set)
+    assert study.plan["set"][0] == "apple_worms=5"
 
 
 def test_precision_is_half_the_width_of_the_widest_interval():
-    found = balance(quick(), ["eager"], 2, "200k", precision="1%", specialists=["apple", "raven"])
-    halves = ((found.pickups["gain_high"] - found.pickups["gain_low"]) / 2).to_list()
+    results = balance(quick(), ["eager"], 2, "200k", precision="1%", specialists=["apple", "raven"])
+    halves = ((results.pickups["gain_high"] - results.pickups["gain_low"]) / 2).to_list()
     assert max(halves) <= 0.01
-    assert found.manifest["result"]["widest_half"] == pytest.approx(max(halves))
-    assert max(found.pickups["games"]) < 200_000
+    assert results.manifest["result"]["widest_half"] == pytest.approx(max(halves))
+    assert max(results.pickups["games"]) < 200_000
     capped = balance(quick(), ["eager"], 2, 500, precision="0.1%", specialists=["apple"])
     assert capped.pickups["games"].to_list() == [500]
     assert any("not reached within 500 games" in remark for remark in capped.remarks)
@@ -445,25 +446,25 @@ def test_who_stands_on_a_tile_changes_places():
 
 def test_one_that_starts_with_a_player_can_be_put_on_tiles_that_are_free():
     rules = quick("specialists.apple={seat=0}")
-    found = balance(rules, ["eager"], 2, 60, specialists=["apple"], sensitivity=True)
-    assert len(found.pickups) == 1
+    results = balance(rules, ["eager"], 2, 60, specialists=["apple"], sensitivity=True)
+    assert len(results.pickups) == 1
     taken = {21, 23, 24, 25, 26}
-    tiles = found.sensitivity.filter(option="specialists.apple")
+    tiles = results.sensitivity.filter(option="specialists.apple")
     assert tiles["setting"].to_list() == [str(t) for t in quick().tiles if t not in taken]
     assert not tiles["as_given"].any()
 
 
 def test_pick_ups_that_never_happen_have_no_worth():
-    found = balance(alone("raven", "bratworms=0"), ["eager"], 2, 100)
-    row = row_of(found.pickups)
+    results = balance(alone("raven", "bratworms=0"), ["eager"], 2, 100)
+    row = row_of(results.pickups)
     assert row["pick_ups"] == 0
     assert row["gain"] is row["score_gain"] is row["held_above_even"] is None
-    assert found.headline == "Nobody gained any of these specialists in these games."
+    assert results.headline == "Nobody gained any of these specialists in these games."
 
 
 def test_what_is_not_beyond_chance_is_not_told_as_if_it_were():
-    found = balance(alone("apple", "apple_worms=0"), ["eager"], 2, 60)
-    headline, sentences = findings(found.frames, "eager", 0.01)
+    results = balance(alone("apple", "apple_worms=0"), ["eager"], 2, 60)
+    headline, sentences = findings(results.frames, "eager", 0.01)
     assert headline.startswith("A pick-up of the apple is worth +0 ± ")
     assert not any("beyond chance" in sentence for sentence in sentences)
 
@@ -474,7 +475,7 @@ def test_what_is_not_beyond_chance_is_not_told_as_if_it_were():
         ({"rules": "classic"}, "The rules classic have no specialists; take --rules extrawurm"),
         ({"specialists": ["ravn"]}, 'No specialist is named "ravn"; did you mean "raven"?'),
         ({"specialists": []}, "Name one specialist at least."),
-        ({"bots": []}, "A level of play is a bot"),
+        ({"bots": []}, "Name at least one bot"),
         ({"bots": ["eager", "eager"]}, "named twice"),
         ({"bots": ["eagr"]}, "eager"),
         ({"players": 8}, "2 to 7 players can play, not 8"),
@@ -502,16 +503,16 @@ def test_sensitivity_is_corrected_for_all_that_is_tested(varied):
 # ----------------------------------------------------------------------------------------------- words
 
 
-def told(results: Results, width: int) -> str:
+def terminal_text(results: Results, width: int) -> str:
     console = Console(width=width, file=StringIO(), color_system=None)
-    for one in as_text(results):
-        console.print(one)
+    for part in as_text(results):
+        console.print(part)
     return console.file.getvalue()
 
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_what_is_told_fits_the_terminal(varied, width):
-    text = told(varied, width)
+    text = terminal_text(varied, width)
     assert max(map(len, text.splitlines())) <= width
     for words in (
         "what one is worth",
@@ -546,8 +547,11 @@ def test_a_verdict_is_where_the_corrected_interval_lies():
 
 
 def test_a_specialist_that_nobody_gains_has_no_verdict_and_no_part_in_the_mean():
-    found = balance(quick("bratworms=0"), ["eager"], 2, 80, SEED).pickups
-    raven, others = found.filter(specialist="raven"), found.filter(pl.col("specialist") != "raven")
+    pickups = balance(quick("bratworms=0"), ["eager"], 2, 80, SEED).pickups
+    raven, others = (
+        pickups.filter(specialist="raven"),
+        pickups.filter(pl.col("specialist") != "raven"),
+    )
     assert row_of(raven)["verdict"] is None
     assert row_of(raven)["from_mean"] is None
     assert others["from_mean"].sum() == pytest.approx(0)
@@ -608,13 +612,13 @@ def test_the_headline_answers_at_the_strongest_level_and_says_where_levels_disag
         "(+2.0 ± 0.2). Points of win share per pick-up (`winner`, 4 players); the mean of all is +2.00, and "
         "within ± 1 of it is balanced."
     )
-    told = " ".join(sentences)
-    assert "more games that would tell: the apple about 5,000." in told
+    text = " ".join(sentences)
+    assert "more games that would tell: the apple about 5,000." in text
     assert (
         "Levels disagree about the raven: too strong with `winner`, 4 players, balanced with"
-        in told
+        in text
     )
-    assert "disagree about the apple" not in told  # one of both is undecided
+    assert "disagree about the apple" not in text  # one of both is undecided
     same = dict.fromkeys(gains, (0.02, "balanced"))
     headline, _ = findings(found_of(same, 0.001), "winner", 0.01)
     assert headline.startswith("No specialist is too strong or too weak: the raven")
@@ -637,12 +641,12 @@ def test_levels_that_differ_by_chance_alone_are_seldom_said_to_differ():
     alarms = 0
     every = [(bot, name) for bot in "abc" for name in SPECIALISTS]
     for _ in range(200):
-        found = {key: (rng.normal(0, 0.001), "balanced") for key in every}
-        _, sentences = findings(found_of(found, 0.001), "c", 0.01)
+        gains = {key: (rng.normal(0, 0.001), "balanced") for key in every}
+        _, sentences = findings(found_of(gains, 0.001), "c", 0.01)
         alarms += any("The worth depends on who plays" in sentence for sentence in sentences)
     assert alarms / 200 < 0.08
-    found = {(bot, name): (0.05 * (bot == "a"), "balanced") for bot, name in every}
-    _, sentences = findings(found_of(found, 0.001), "c", 0.01)
+    gains = {(bot, name): (0.05 * (bot == "a"), "balanced") for bot, name in every}
+    _, sentences = findings(found_of(gains, 0.001), "c", 0.01)
     assert any("beyond chance in 12 of 18 comparisons" in sentence for sentence in sentences)
 
 
@@ -676,19 +680,19 @@ def test_the_command_line(tmp_path, capsys):
     assert "Points of win share per pick-up (`eager`, 2 players)" in shown.out.splitlines()[0]
     assert pl.read_csv(folder / "pickups.csv").columns == list(FRAMES["pickups"].schema)
     assert cli.run(["resume", str(folder), "--workers", "1", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert {row["specialist"] for row in found["pickups"]} == {"apple", "raven"}
-    assert found["manifest"]["result"]["headline"]
+    printed = json.loads(capsys.readouterr().out)
+    assert {row["specialist"] for row in printed["pickups"]} == {"apple", "raven"}
+    assert printed["manifest"]["result"]["headline"]
     assert cli.run(["balance", "--rules", "classic", "--out", str(tmp_path / "no")]) == 2
     assert "have no specialists" in capsys.readouterr().err
     assert not Path(tmp_path / "no").exists()
 
 
-def test_the_default_levels_include_the_strongest_bot_that_can_play():
+def test_the_default_bots_include_the_strongest_bot_that_can_play():
     extrawurm = load_rules("extrawurm")
     heuristics = ["eager", "cautious"]
-    assert default_levels(extrawurm, [2, 4], other_rules=False) == [*heuristics, "champion"]
-    assert default_levels(extrawurm, [4, 6], other_rules=False) == [*heuristics, "winner"]
-    assert default_levels(extrawurm, [4], other_rules=True) == [*heuristics, "winner"]
+    assert default_bots(extrawurm, [2, 4], other_rules=False) == [*heuristics, "champion"]
+    assert default_bots(extrawurm, [4, 6], other_rules=False) == [*heuristics, "winner"]
+    assert default_bots(extrawurm, [4], other_rules=True) == [*heuristics, "winner"]
     boxed = load_rules("extrawurm-box")
-    assert default_levels(boxed, [4], other_rules=False) == [*heuristics, "winner"]
+    assert default_bots(boxed, [4], other_rules=False) == [*heuristics, "winner"]

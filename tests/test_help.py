@@ -17,7 +17,7 @@ import pytest
 
 from pickosim import cli
 from pickosim.commands import completion
-from pickosim.studies.kinds import KINDS, options_of
+from pickosim.studies.kinds import KINDS, study_kind
 
 PROGRAM = Path(sys.executable).with_name("pickosim")
 
@@ -57,7 +57,7 @@ def test_the_other_ways_to_ask_for_help(names, capsys):
 
 
 def test_the_list_of_commands_says_of_a_study_what_its_class_says():
-    lines = {kind: inspect.getdoc(options_of(kind)).splitlines()[0] for kind in KINDS}
+    lines = {kind: inspect.getdoc(study_kind(kind)).splitlines()[0] for kind in KINDS}
     assert lines == KINDS
 
 

@@ -37,7 +37,7 @@ LAYERS = {
     " ": "turn_odds",
     "stats": "distributions moments quantiles ratings sprt",
     "runs": "provenance tasks progress folder results at_worker cluster workers run",
-    "studies": "views schedule measures variants options balance_options kinds study arms sentences matchup_sums standings "
+    "studies": "views schedule measures variants options kinds study arms sentences matchup_sums standings "
     "tournament_findings tournament ladder rank compare_results compare_findings compare pickup_worths balance_findings "
     "balance train_lessons train calibrate experiments stored warm",
     "  ": "bench",

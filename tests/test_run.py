@@ -27,7 +27,7 @@ from pickosim.runs import run as run_module
 from pickosim.runs.progress import Estimate
 from pickosim.runs.workers import Workers
 from pickosim.studies.arms import Chunk
-from pickosim.studies.kinds import options_of
+from pickosim.studies.kinds import study_kind
 from pickosim.studies.matchup_sums import GROUPS, count_choices
 from pickosim.studies.options import PYTHON_ONLY, declared
 from pickosim.studies.schedule import FIRST_LOOK, LOOK_GROWTH, Matchup, round_robin
@@ -106,7 +106,7 @@ def test_python_and_the_command_line_have_the_same_options(kind, positional, cap
     named = {_flag(name) for name in signature.parameters if name not in PYTHON_ONLY}
     assert named - {_flag(positional or "")} == flags - printing
     assert set(PYTHON_ONLY) == {"progress", "chunk"} <= set(signature.parameters)
-    by_name = {option.name: option.default for option in declared(options_of(kind))}
+    by_name = {option.name: option.default for option in declared(study_kind(kind))}
     defaults = {name: parameter.default for name, parameter in signature.parameters.items()}
     assert defaults == by_name
 

@@ -15,7 +15,7 @@ from pickosim.games.frames import PLAY_FRAMES, SAVED_GAMES
 from pickosim.games.positions import POSITIONS
 from pickosim.rule_files import rules_schema
 from pickosim.studies.experiments import experiment_schema
-from pickosim.studies.kinds import KINDS, options_of, study_kind
+from pickosim.studies.kinds import KINDS, study_kind
 from pickosim.studies.measures import MEASURES
 from pickosim.studies.options import declared
 from pickosim.studies.views import View
@@ -121,7 +121,7 @@ def _options_page() -> Iterator[str]:
     for kind in KINDS:
         yield f"## pickosim {kind}\n"
         yield "| option | default | what it does | example |\n|---|---|---|---|"
-        for option in declared(options_of(kind)):
+        for option in declared(study_kind(kind)):
             example = json.dumps(option.example, ensure_ascii=False)
             yield (
                 f"| `{option.name}` | {option.default_text or '-'} | {option.help} | `{example}` |"

@@ -51,13 +51,13 @@ def make_entrants(bots: Sequence[BotLike]) -> list[Entrant]:
     """
     if isinstance(bots, str):
         raise PickosimError(f'Pass the bots as a list, e.g. ["{bots}", "random"].')
-    expanded = [spec for bot in as_specs(bots) for spec in expand(bot)]
-    if len(expanded) > MAX_ENTRANTS:
+    specs = expanded(as_specs(bots))
+    if len(specs) > MAX_ENTRANTS:
         raise PickosimError(
-            f"{len(expanded):,} bots are too many; at most {MAX_ENTRANTS:,} can enter."
+            f"{len(specs):,} bots are too many; at most {MAX_ENTRANTS:,} can enter."
         )
     entrants = []
-    for spec, name in zip(expanded, numbered(expanded), strict=True):
+    for spec, name in zip(specs, numbered(specs), strict=True):
         file = spec_digest(spec)
         bot = load_bot(spec)
         if given_class(class_in(spec)) is type(bot):
@@ -85,6 +85,11 @@ def split_bot_list(text: str) -> list[str]:
         else:
             specs.append(part)
     return specs
+
+
+def expanded(specs: Iterable[str]) -> list[str]:
+    """All specs that a list stands for; see `expand`."""
+    return [single for spec in specs for single in expand(spec)]
 
 
 def expand(spec: str) -> Iterator[str]:

@@ -68,7 +68,7 @@ Sets = Annotated[
         "--set", metavar="OPTION=VALUE", help="Change an option of the rules; repeat for more."
     ),
 ]
-Seed = Annotated[int, typer.Option(metavar="NUMBER", help="Seed of all dice and choices.")]
+Seed = Annotated[int, typer.Option(metavar="NUMBER", help="Random seed.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Csv = Annotated[bool, typer.Option("--csv", help="Print the main table as CSV.")]
 AnswerSeconds = Annotated[
@@ -76,7 +76,7 @@ AnswerSeconds = Annotated[
     typer.Option(
         "--answer-seconds",
         metavar="SECONDS",
-        help="Time that a bot may take for an answer.",
+        help="Time limit per call of a bot.",
         show_default="120",
     ),
 ]

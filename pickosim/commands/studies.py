@@ -161,10 +161,10 @@ def _parameter(option: Option) -> inspect.Parameter:
 
 def _study_command(kind: str) -> Any:
     """The command of a kind of study."""
-    from pickosim.studies.kinds import options_of
+    from pickosim.studies.kinds import study_kind
     from pickosim.studies.options import declared
 
-    cls = options_of(kind)
+    cls = study_kind(kind)
     text, play = inspect.cleandoc(cls.__doc__), partial(_play, kind)
     return _command(kind, text, declared(cls), play, examples(*cls.examples))
 
@@ -174,19 +174,18 @@ def _play(
 ) -> None:
     """Play a study, and print its results."""
     from pickosim.runs.folder import new_folder
-    from pickosim.studies.kinds import options_of, planned
+    from pickosim.studies.kinds import study_kind
     from pickosim.studies.options import make_options
     from pickosim.studies.study import play_study
 
     form = form_of(as_json, as_csv)
-    made = make_options(options_of(kind), **options)
+    study = make_options(study_kind(kind), **options)
     with compiling():
-        study = planned(made)
+        study.checked()
         with progress_bar() as progress:
             results = play_study(
                 study,
-                made,
-                folder=None if made.out else new_folder(kind),
+                folder=None if study.out else new_folder(kind),
                 progress=progress,
                 command=command_line(),
             )
@@ -230,7 +229,7 @@ def run_experiment(
         with progress_bar() as progress:
             results = play_experiment(
                 experiment,
-                folder=None if experiment.options.out else new_folder(file.stem),
+                folder=None if experiment.study.out else new_folder(file.stem),
                 progress=progress,
                 command=command_line(),
             )

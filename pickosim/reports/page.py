@@ -150,7 +150,7 @@ def _rules(manifest: Mapping[str, Any]) -> RuleSet:
     """The rules that were played; of several variants, the one that others are compared with."""
     plan = manifest["plan"]
     if "variants" not in plan:
-        return complete_rules(plan.get("rule_set") or plan["rules"])
+        return complete_rules(plan["rule_set"])
     rules = {variant["name"]: variant["rules"] for variant in plan["variants"]}
     return complete_rules(rules[manifest["result"]["reference"]])
 

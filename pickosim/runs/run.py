@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from json import dumps
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import polars as pl
 
@@ -50,9 +50,8 @@ MOST_WARMED = 50
 class Study(Protocol):
     """What a run plays: all that its result depends on, and what becomes of the sums."""
 
-    @property
-    def kind(self) -> str:
-        """The kind of study, e.g. tournament."""
+    kind: ClassVar[str]
+    """The kind of study, e.g. tournament."""
 
     @property
     def title(self) -> str:
@@ -62,7 +61,8 @@ class Study(Protocol):
     def plan(self) -> dict[str, Any]:
         """All that the result depends on, as JSON: `resume` makes the study again from it."""
 
-    def all_sources(self) -> Sources:
+    @classmethod
+    def all_sources(cls) -> Sources:
         """The modules of pickosim that the result depends on."""
 
     @property
@@ -72,10 +72,12 @@ class Study(Protocol):
     @property
     def saves_games(self) -> bool:
         """Whether every game is kept as a row."""
+        return False
 
     @property
     def all_games(self) -> int:
-        """Games of all stages, as far as that is known before the first."""
+        """Games of all stages, as far as that is known before the first; by default it is not."""
+        return 0
 
     def stage(self, number: int, sums: Sequence[Sums]) -> Sequence[Task]:
         """The tasks of that stage; none if the study is complete."""
@@ -86,12 +88,11 @@ class Study(Protocol):
     @property
     def leaves_files(self) -> bool:
         """Whether `files` has any, so that the run needs a folder."""
+        return False
 
     def files(self, sums: Sequence[Sums]) -> dict[str, bytes]:
-        """Files that the run leaves in its folder besides the tables, by name."""
-
-    def deliver(self, results: Results) -> None:
-        """Put what was asked for where it was asked for, once the run is finished."""
+        """Files that the run leaves in its folder besides its tables, by name; by default none."""
+        return {}
 
     def status(self, sums: Sequence[Sums]) -> str:
         """One-line status while it is played."""

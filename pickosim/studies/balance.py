@@ -1,26 +1,26 @@
 """The balance: what a pick-up of each specialist is worth to whoever gains it.
 
 Ordinary games are branched whenever a specialist is gained, and played on with and without it. Whatever is compared has
-the same dice. A level of play is a bot that takes all seats.
+the same dice. A level is a bot that plays all seats, with a number of players.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY
 from functools import cached_property
 from math import ceil
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic.dataclasses import dataclass
 
-from pickosim.amounts import parse_count, parse_share
+from pickosim.amounts import parse_count, parse_share, split_list
 from pickosim.bots.entrants import Entrant, make_entrants
 from pickosim.bots.loading import load_bot
 from pickosim.columns import Frame
-from pickosim.errors import PickosimError
+from pickosim.errors import PickosimError, suggest
 from pickosim.games.match import make_match
-from pickosim.games.pickups import Control
+from pickosim.rule_files import rules_text
 from pickosim.rules import SPECIALISTS, RuleSet
 from pickosim.runs.tasks import Sums
 from pickosim.stats.moments import stratified_mean
@@ -34,15 +34,20 @@ from pickosim.studies.arms import (
     seconds_per_game,
 )
 from pickosim.studies.balance_findings import VIEWS, findings, remarks_of
-from pickosim.studies.balance_options import (
-    DEFAULT_CAP,
-    DEFAULT_GAMES,
-    LEVELS,
-    STRONGEST,
-    BalanceOptions,
-    specialist_list,
-)
 from pickosim.studies.ladder import strongest
+from pickosim.studies.options import (
+    CHECKED,
+    OneRuleSet,
+    Option,
+    OptionalBots,
+    OptionalCount,
+    Parsed,
+    PlayerCounts,
+    Precision,
+    Seed,
+    parsed_by,
+    written,
+)
 from pickosim.studies.pickup_worths import (
     FRAMES,
     MAIN_FRAME,
@@ -56,16 +61,17 @@ from pickosim.studies.pickup_worths import (
     sensitivity_rows,
     worth_moments,
 )
-from pickosim.studies.schedule import blocks_for, looks, player_counts
+from pickosim.studies.schedule import blocks_for, looks
 from pickosim.studies.sentences import about_few_blocks, listed, the
 from pickosim.studies.study import (
     Frames,
-    StudyBase,
+    OneRuleSetStudy,
     about_unfinished,
-    bot_list,
+    stored,
     study_function,
 )
-from pickosim.studies.variants import GivenRules, StoredRules, read_rules
+
+DEFAULT_GAMES, DEFAULT_CAP = "10k", "1M"
 
 LONG_CHUNK = 20.0
 """Seconds that a worker needs for a chunk: longer than a tournament's, for the larger batch."""
@@ -94,42 +100,15 @@ NUMBER_OPTIONS: dict[str, tuple[str, tuple[object, ...]]] = {
 }
 """Numbers of the rules that are about one specialist, and the values that they are tried at."""
 
+HEURISTICS = ("eager", "cautious")
+"""Bots that play by default, besides the strongest."""
 
-def plan(options: BalanceOptions) -> Balance:
-    """The balance that these options ask for; whatever cannot be played is refused."""
-    given, rules = read_rules(options.rules, options.set)
-    players = player_counts(options.players)
-    levels: Sequence[str] | None = options.bots
-    if levels is None:
-        levels = default_levels(rules, players, other_rules=options.sensitivity)
-    entrants = tuple(make_entrants(bot_list(levels)))
-    if not entrants:
-        raise PickosimError("A level of play is a bot; name one at least.")
-    if len({entrant.spec for entrant in entrants}) < len(entrants):
-        raise PickosimError("A level of play is named twice; each bot takes all seats anyway.")
-    games = options.games or (DEFAULT_GAMES if options.precision is None else DEFAULT_CAP)
-    study = Balance(
-        rules=rules,
-        given_rules=given,
-        entrants=entrants,
-        players=tuple(players),
-        specialists=_chosen(rules, options.specialists),
-        games=parse_count(games),
-        seed=options.seed,
-        precision=None
-        if options.precision is None
-        else parse_share(options.precision, "A precision"),
-        band=parse_share(options.band, "A band"),
-        control=options.control,
-        sensitivity=options.sensitivity,
-        chunk=(),
-    )
-    study.check()
-    return study.cut(options.workers, options.chunk)
+STRONGEST = ("champion", "winner")
+"""The strongest bots, the best first: the verdict on the specialists is that of the one that can play."""
 
 
-def default_levels(rules: RuleSet, players: Sequence[int], other_rules: bool) -> list[str]:
-    """The levels of play if none is named: heuristics, and the strongest bot that can play.
+def default_bots(rules: RuleSet, players: Sequence[int], other_rules: bool) -> list[str]:
+    """The bots if none is named: heuristics, and the strongest bot that can play.
 
     With `other_rules`, numbers of the rules are changed; bots that play certain rules only are not taken then.
     """
@@ -143,30 +122,25 @@ def default_levels(rules: RuleSet, players: Sequence[int], other_rules: bool) ->
             and not any(load_bot(name).objection(rules, number) for number in players)
         )
     )
-    return [*LEVELS, next(able)]
+    return [*HEURISTICS, next(able)]
 
 
-def _chosen(rules: RuleSet, wanted: str | Sequence[str] | None) -> tuple[str, ...]:
-    """The specialists asked for, or all of the rules; in the order of the rules page."""
-    if not rules.specialists:
-        raise PickosimError(f"The rules {rules.name} have no specialists; take --rules extrawurm.")
-    if wanted is None:
-        return tuple(rules.specialists)
-    names = specialist_list(wanted)
-    missing = [name for name in names if name not in rules.specialists]
-    if missing:
-        raise PickosimError(
-            f"Nobody can gain {listed([the(name) for name in missing])} with the rules {rules.name}; put a specialist on "
-            f"a tile first, e.g. --set specialists.{missing[0]}={max(rules.tiles)}."
-        )
-    return tuple(name for name in SPECIALISTS if name in names)
-
-
-balance = study_function(BalanceOptions, plan)
+def specialist_names(specialists: str | Sequence[str]) -> tuple[str, ...]:
+    """Specialists, if all exist; a text separates them by commas."""
+    names = tuple(split_list(specialists))
+    if not names:
+        raise PickosimError("Name one specialist at least.")
+    for name in names:
+        if name not in SPECIALISTS:
+            raise PickosimError(
+                f'No specialist is named "{name}"'
+                + (suggest(name, SPECIALISTS) or f"; there are {', '.join(SPECIALISTS)}.")
+            )
+    return names
 
 
 class Part(NamedTuple):
-    """A part of the run: a level of play (by number), a number of players, and the specialist whose settings vary.
+    """A part of the run: a bot that plays all seats (by number), a number of players, and the specialist whose settings vary.
 
     Without a specialist, it is the ordinary games, branched at all pick-ups.
     """
@@ -176,58 +150,155 @@ class Part(NamedTuple):
     specialist: str = ""
 
 
-@dataclass(frozen=True)
-class Balance(StudyBase):
-    """Which specialists, at which levels and with how many players, how long, with which dice."""
+@dataclass(frozen=True, config=CHECKED)
+class Balance(OneRuleSetStudy):
+    """Measure what each specialist is worth.
+
+    Ordinary games are branched whenever a specialist is gained, and played on with it and without it, with the same dice.
+    Tables: pickups, pickups_by; if asked for sensitivity.
+    """
 
     kind: ClassVar[str] = "balance"
     sources: ClassVar[tuple[str, ...]] = ("studies.pickup_worths",)
     frame_types: ClassVar = FRAMES
     views: ClassVar = VIEWS
     main_frame: ClassVar[str] = MAIN_FRAME
+    examples: ClassVar[tuple[str, ...]] = (
+        "pickosim balance --players 4 --bots eager",
+        "pickosim balance --specialists weasel,raven --precision 0.3%",
+    )
 
-    rules: StoredRules
-    given_rules: GivenRules
-    entrants: tuple[Entrant, ...]
-    players: tuple[int, ...]
-    specialists: tuple[str, ...]
-    games: int
-    seed: int
-    precision: float | None
-    band: float
-    control: Control
-    sensitivity: bool
-    chunk: tuple[int, ...]
-    """Blocks per chunk, level by level: bots differ in speed."""
+    rules: OneRuleSet = written("extrawurm")
+    bots: Annotated[
+        OptionalBots,
+        Option(
+            "Bots (each plays all seats); `all` are the built-in ones.",
+            ["eager", "cautious"],
+            metavar="BOT,…",
+            default_text=f"{','.join(HEURISTICS)} and {STRONGEST[0]}; {STRONGEST[1]} where that cannot play",
+        ),
+    ] = written(None)
+    players: PlayerCounts = written(4)
+    games: Annotated[
+        OptionalCount,
+        Option(
+            "Ordinary games per bot and number of players, e.g. 50k; every pick-up in them is measured. With "
+            "--precision, the cap.",
+            "50k",
+            metavar="NUMBER",
+            default_text=f"{DEFAULT_GAMES}; as a cap {DEFAULT_CAP}",
+        ),
+    ] = written(None)
+    seed: Seed = 0
+    _: KW_ONLY
+    specialists: Annotated[
+        Parsed[str | Sequence[str] | None, tuple[str, ...] | None],
+        parsed_by(specialist_names),
+        Option(
+            "Specialists to measure, e.g. raven,apple.",
+            ["raven", "apple"],
+            metavar="NAME,…",
+            default_text="all of the rules",
+        ),
+    ] = written(None)
+    precision: Annotated[
+        Precision,
+        Option(
+            "Play until what a pick-up is worth is known to within ± this share of wins for every specialist: half "
+            "the width of its 95 % interval.",
+            "0.3%",
+            metavar="HALF",
+        ),
+    ] = written(None)
+    band: Annotated[
+        Parsed[str | float, float],
+        parsed_by(lambda share: parse_share(share, "A band")),
+        Option(
+            "A specialist is balanced if a pick-up is worth as much as the mean of all, ± this share of wins.",
+            "1%",
+            metavar="HALF",
+        ),
+    ] = written("1%")
+    control: Annotated[
+        Literal["gone", "grill"],
+        Option(
+            "What a pick-up is measured against: the specialist is gone, or goes back to the grill; the player keeps "
+            "the former one.",
+            "grill",
+            metavar="gone|grill",
+        ),
+    ] = "gone"
+    sensitivity: Annotated[
+        bool,
+        Option(
+            "Also vary starting tiles and rule numbers, with a quarter of the games each.", True
+        ),
+    ] = False
 
-    def check(self) -> None:
-        """Refuse what the rules do not allow, before anything is played."""
-        blocks_for(self.games, 1)
-        for players in self.players:
-            make_match((self.entrants[0].spec,) * players, self.rules, self.seed)
+    # ------------------------------------------------------------------------------------ what is played
 
-    def cut(self, workers: int, chunk: int | None) -> Balance:
-        """The same study with sizes of chunks."""
-        sizes = [chunk or self._chunk_of(entrant, workers) for entrant in self.entrants]
-        return replace(self, chunk=tuple(sizes))
+    @stored
+    def entrants(self) -> tuple[Entrant, ...]:
+        """The bots; each plays all seats."""
+        bots: Sequence[str] | None = self.bots
+        if bots is None:
+            bots = default_bots(self.rule_set, self.players, other_rules=self.sensitivity)
+        return tuple(make_entrants(bots))
 
-    def _chunk_of(self, entrant: Entrant, workers: int) -> int:
-        """Blocks per chunk at a level of play: many, as the engine is fast in batches of thousands.
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """The specialists asked for, or all of the rules; in the order of the rules page."""
+        wanted = SPECIALISTS if self.specialists is None else self.specialists
+        return tuple(name for name in self.rule_set.specialists if name in wanted)
 
-        Results do not depend on it, so it may be found with a stopwatch.
+    @property
+    def cap(self) -> int:
+        """Ordinary games per bot and number of players at most."""
+        return self.games or parse_count(DEFAULT_GAMES if self.precision is None else DEFAULT_CAP)
+
+    @stored
+    def chunk_sizes(self) -> tuple[int, ...]:
+        """Blocks per chunk, bot by bot: they differ in speed."""
+        return tuple(self.chunk or self._chunk_size(entrant) for entrant in self.entrants)
+
+    def _chunk_size(self, entrant: Entrant) -> int:
+        """Blocks per chunk of a bot: many, as the engine is fast in batches of thousands.
+
+        Results do not depend on it, so it may be measured with a stopwatch.
         """
         most = max(self.players)
-        shared = self.games * len(self.players) // (2 * workers)
-        if self.games * most <= NO_PILOT:
-            return max(SMALLEST_CHUNK, min(shared, self.games))
-        seconds = seconds_per_game(make_match([entrant.spec] * most, self.rules, self.seed))
+        shared = self.cap * len(self.players) // (2 * self.workers)
+        if self.cap * most <= NO_PILOT:
+            return max(SMALLEST_CHUNK, min(shared, self.cap))
+        seconds = seconds_per_game(make_match([entrant.spec] * most, self.rule_set, self.seed))
         in_time = int(LONG_CHUNK / (seconds * BRANCHES))
         return max(SMALLEST_CHUNK, min(shared, in_time, LARGEST_CHUNK))
+
+    def check(self) -> None:
+        """Refuse what cannot be played."""
+        rules = self.rule_set
+        if not rules.specialists:
+            raise PickosimError(
+                f"The rules {rules.name} have no specialists; take --rules extrawurm."
+            )
+        missing = [name for name in self.specialists or () if name not in rules.specialists]
+        if missing:
+            raise PickosimError(
+                f"Nobody can gain {listed([the(name) for name in missing])} with the rules {rules.name}; put a specialist "
+                f"on a tile first, e.g. --set specialists.{missing[0]}={max(rules.tiles)}."
+            )
+        if not self.entrants:
+            raise PickosimError("Name at least one bot to play; each plays all seats.")
+        if len({entrant.spec for entrant in self.entrants}) < len(self.entrants):
+            raise PickosimError("A bot is named twice; each plays all seats anyway.")
+        blocks_for(self.cap, 1)
+        for players in self.players:
+            make_match([self.entrants[0].spec] * players, rules, self.seed)
 
     @property
     def title(self) -> str:
         """What is played, in a line."""
-        return f"Rules {self.rules.name}, seed {self.seed}"
+        return f"Rules {rules_text(self.rule_set)}, seed {self.seed}"
 
     # ------------------------------------------------------------------------------------- a run
 
@@ -238,11 +309,11 @@ class Balance(StudyBase):
         ordinary = [Part(*table) for table in tables]
         if not self.sensitivity:
             return ordinary
-        return [*ordinary, *(Part(*table, name) for table in tables for name in self.specialists)]
+        return [*ordinary, *(Part(*table, name) for table in tables for name in self.measured)]
 
     @property
     def parts(self) -> int:
-        """One per level and number of players, and one more per specialist if settings vary."""
+        """One per bot and number of players, and one more per specialist if settings vary."""
         return len(self.layout)
 
     def lane(self, part: int) -> int:
@@ -251,7 +322,7 @@ class Balance(StudyBase):
         Settings do not follow right after the ordinary games: published figures were played in these lanes.
         """
         tables = len(self.entrants) * len(self.players)
-        return part if part < tables else part + tables * len(self.specialists)
+        return part if part < tables else part + tables * len(self.measured)
 
     def stage(self, number: int, sums: Sequence[Sums]) -> list[Chunk]:
         """Ordinary games up to the next look; when all worths are certain enough, the settings."""
@@ -261,7 +332,7 @@ class Balance(StudyBase):
             if not part.specialist and not self._is_certain(sums[k])
             for chunk in self._chunks(
                 k,
-                PickupJob(*self._who(part), self.rules, self.specialists, self.control),
+                PickupJob(*self._who(part), self.rule_set, self.measured, self.control),
                 range(_blocks(sums[k]), self._next_look(sums[k])),
             )
         ]
@@ -282,17 +353,17 @@ class Balance(StudyBase):
         return (self.entrants[part.level],), part.players
 
     def _chunks(self, part: int, job: Job, blocks: range) -> Iterator[Chunk]:
-        size = self.chunk[self.layout[part].level]
+        size = self.chunk_sizes[self.layout[part].level]
         return chunks_of(part, job, self.seed, blocks, size, self.lane(part))
 
     @cached_property
     def looks(self) -> list[int]:
         """Games after which to check whether to stop; the last is the end anyway."""
         if self.precision is None:
-            return [self.games]
+            return [self.cap]
         taken = [0]
-        for look in looks(self.games):
-            if look == self.games or look >= max(FIRST_LOOK, 1.5 * taken[-1]):
+        for look in looks(self.cap):
+            if look == self.cap or look >= max(FIRST_LOOK, 1.5 * taken[-1]):
                 taken.append(look)
         return taken[1:]
 
@@ -309,8 +380,8 @@ class Balance(StudyBase):
 
     def _half_width(self, sums: Sums) -> float:
         """Half the widest interval of a worth."""
-        moments = [worth_moments(sums, k) for k in range(len(self.specialists))]
-        ends = [stratified_mean([one]).interval() for one in moments if one is not None]
+        moments = [worth_moments(sums, k) for k in range(len(self.measured))]
+        ends = [stratified_mean([own]).interval() for own in moments if own is not None]
         return max(((high - low) / 2 for low, high in ends), default=0.0)
 
     def _widest(self, sums: Sequence[Sums]) -> float:
@@ -332,28 +403,28 @@ class Balance(StudyBase):
 
     def _tiles(self, specialist: str) -> list[int]:
         """Where a specialist may be put; who stands there changes places with it, if it has one."""
-        places = _places(self.rules)
+        places = _places(self.rule_set)
         swaps = isinstance(places.get(specialist), int)
         taken = {place for name, place in places.items() if name != specialist}
-        return [tile for tile in self.rules.tiles if swaps or tile not in taken]
+        return [tile for tile in self.rule_set.tiles if swaps or tile not in taken]
 
     def _numbers(self, specialist: str) -> list[object]:
         """The values of the number that is about a specialist, that of the rules among them."""
         if specialist not in NUMBER_OPTIONS:
             return []
         option, values = NUMBER_OPTIONS[specialist]
-        given = self.rules.as_dict()[option]
-        if given in values:
+        current = self.rule_set.as_dict()[option]
+        if current in values:
             return list(values)
-        return sorted([*values, given]) if isinstance(given, int) else [given, *values]  # type: ignore[type-var]
+        return sorted([*values, current]) if isinstance(current, int) else [current, *values]  # type: ignore[type-var]
 
     def _cases(self, specialist: str) -> list[Case]:
         """Every starting tile, then every number."""
-        tiles = [on_tile(self.rules, specialist, tile) for tile in self._tiles(specialist)]
+        tiles = [on_tile(self.rule_set, specialist, tile) for tile in self._tiles(specialist)]
         numbers = self._numbers(specialist)
         option = NUMBER_OPTIONS[specialist][0] if numbers else ""
-        rules = [*tiles, *(self.rules.with_options({option: value}) for value in numbers)]
-        return [Case(specialist, one) for one in rules]
+        rules = [*tiles, *(self.rule_set.with_options({option: value}) for value in numbers)]
+        return [Case(specialist, changed) for changed in rules]
 
     def _varied(self, sums: Sequence[Sums]) -> Iterator[Varied]:
         """All that sensitivity is about, specialist by specialist."""
@@ -361,10 +432,10 @@ class Balance(StudyBase):
             variants = [case.rules for case in self._cases(name)]
             tiles, every = len(self._tiles(name)), range(len(variants))
             place = f"specialists.{name}"
-            yield Varied(level, name, place, variants[:tiles], every[:tiles], self.rules)
+            yield Varied(level, name, place, variants[:tiles], every[:tiles], self.rule_set)
             if variants[tiles:]:
                 option = NUMBER_OPTIONS[name][0]
-                yield Varied(level, name, option, variants[tiles:], every[tiles:], self.rules)
+                yield Varied(level, name, option, variants[tiles:], every[tiles:], self.rule_set)
 
     # ------------------------------------------------------------------------------------- results
 
@@ -381,8 +452,8 @@ class Balance(StudyBase):
         """All result tables."""
         levels = [level for _, level in self._played_parts(sums, False)]
         rows: dict[str, Any] = {
-            "pickups": pickup_rows(levels, self.specialists, self.band),
-            "pickups_by": pickup_group_rows(levels, self.specialists),
+            "pickups": pickup_rows(levels, self.measured, self.band),
+            "pickups_by": pickup_group_rows(levels, self.measured),
             "sensitivity": sensitivity_rows(list(self._varied(sums))),
         }
         return {name: frame.build(rows[name]) for name, frame in self.tables.items()}
@@ -406,7 +477,7 @@ class Balance(StudyBase):
             "remarks": [
                 *self._about_games(widest),
                 *about_few_blocks(min(map(_blocks, sums))),
-                *remarks_of(self.specialists, self.control, self.sensitivity),
+                *remarks_of(self.measured, self.control, self.sensitivity),
                 *about_unfinished(unfinished),
             ],
         }
@@ -417,7 +488,7 @@ class Balance(StudyBase):
             yield (
                 f"The widest 95 % interval of a pick-up's worth is ± {100 * widest:.3f} points of win share; "
                 f"± {100 * self.precision:g} were asked for"
-                f"{'.' if reached else f', and not reached within {self.games:,} games.'}"
+                f"{'.' if reached else f', and not reached within {self.cap:,} games.'}"
             )
 
 
@@ -440,4 +511,4 @@ def _blocks(sums: Sums) -> int:
     return int(sums["blocks"]) if sums else 0
 
 
-STUDY = Balance
+balance = study_function(Balance)

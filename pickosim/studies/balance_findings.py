@@ -244,7 +244,7 @@ def remarks_of(specialists: Sequence[str], control: str, sensitivity: bool) -> I
         "with the specialist gone" if control == "gone" else "with the specialist back on the grill"
     )
     yield (
-        f"A pick-up is weighed by playing the game on twice from that moment: as it is, and {instead}, the former "
+        f"A pick-up is measured by playing the game on twice from that moment: as it is, and {instead}, the former "
         "one kept. Everything before is the same, and so are the dice to come: the difference is what the pick-up "
         "causes. What holders at the end win is an association, as players who do well get more specialists."
     )

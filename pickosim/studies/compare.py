@@ -12,7 +12,7 @@ import polars as pl
 from pydantic import AfterValidator
 from pydantic.dataclasses import dataclass
 
-from pickosim.bots.entrants import Entrant, make_entrants
+from pickosim.bots.entrants import Entrant, expanded, make_entrants
 from pickosim.errors import PickosimError, RulesError
 from pickosim.games.match import make_match
 from pickosim.rules import RuleSet
@@ -45,7 +45,7 @@ from pickosim.studies.options import (
 )
 from pickosim.studies.schedule import Matchup, blocks_for, rotations
 from pickosim.studies.sentences import BEYOND_CHANCE, about_few_blocks, listed, quoted
-from pickosim.studies.study import Frames, Study, bot_list, stored, study_function
+from pickosim.studies.study import Frames, Study, stored, study_function
 from pickosim.studies.variants import (
     FROM_PLAN,
     Variant,
@@ -97,7 +97,7 @@ class Compare(Study):
     ]
     bots: Annotated[
         Bots,
-        AfterValidator(lambda bots: tuple(bot_list(bots))),
+        AfterValidator(lambda bots: tuple(expanded(bots))),
         Option(
             "The seats are filled with these, over and over; `all` are the built-in ones.",
             ["expected", "eager"],

@@ -13,17 +13,16 @@ from pickosim.errors import PickosimError, suggest
 from pickosim.files import MOST_TEXT, read_regular
 from pickosim.runs.progress import Progress
 from pickosim.runs.results import Results
-from pickosim.studies.kinds import KINDS, options_of, planned, study_kind
+from pickosim.studies.kinds import KINDS, study_kind
 from pickosim.studies.options import (
     CORES,
     OptionError,
-    StudyOptions,
     check_names,
     declared,
     make_options,
     option_schema,
 )
-from pickosim.studies.study import play_study
+from pickosim.studies.study import Study, play_study
 
 _OWN_KEYS: dict[str, dict[str, Any]] = {
     "question": {
@@ -44,11 +43,11 @@ _OWN_KEYS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Experiment:
-    """A file's question, the options of the study that answers it, and the tables to report."""
+    """A file's question, the study that answers it, and the tables to report."""
 
     path: Path
     question: str
-    options: StudyOptions
+    study: Study
     report: tuple[str, ...]
 
     @property
@@ -84,7 +83,7 @@ def _read(path: Path, keys: Mapping[str, Any], changes: Mapping[str, Any]) -> Ex
     kind = own.get("study")
     if not isinstance(kind, str) or kind not in KINDS:
         raise OptionError("study", f"study is one of {', '.join(KINDS)}, not {kind!r}.")
-    playable = [option.name for option in declared(options_of(kind)) if not option.is_run_option]
+    playable = [option.name for option in declared(study_kind(kind)) if not option.is_run_option]
     check_names(values, [*_OWN_KEYS, *playable])
     if not isinstance(own.get("question"), str):
         raise OptionError(
@@ -100,10 +99,8 @@ def _read(path: Path, keys: Mapping[str, Any], changes: Mapping[str, Any]) -> Ex
                 "report",
                 f'A {kind} has no table "{name}"{suggest(str(name), tables)} (it has {", ".join(tables)}).',
             )
-    options: StudyOptions = make_options(
-        options_of(kind), **{**values, **changes, "export": ["md"]}
-    )
-    return Experiment(path, own["question"], options, tuple(report))
+    study: Study = make_options(study_kind(kind), **{**values, **changes, "export": ["md"]})
+    return Experiment(path, own["question"], study, tuple(report))
 
 
 def experiment(
@@ -130,12 +127,10 @@ def play_experiment(
 ) -> Results:
     """Play an experiment; its tables are exported as Markdown."""
     try:
-        study = planned(loaded.options)
+        study = loaded.study.checked()
     except PickosimError as error:
         raise PickosimError(f"{loaded.path}: {error}") from error
-    return play_study(
-        study, loaded.options, folder=folder, progress=progress, command=command, notes=loaded.notes
-    )
+    return play_study(study, folder=folder, progress=progress, command=command, notes=loaded.notes)
 
 
 def experiment_schema() -> dict[str, Any]:
@@ -146,12 +141,12 @@ def experiment_schema() -> dict[str, Any]:
             "properties": {
                 **_OWN_KEYS,
                 "study": {**_OWN_KEYS["study"], "enum": [kind]},
-                **option_schema(options),
+                **option_schema(study_kind(kind)),
             },
-            "required": ["question", "study", *_required(options)],
+            "required": ["question", "study", *_required(study_kind(kind))],
             "additionalProperties": False,
         }
-        for kind, options in ((kind, options_of(kind)) for kind in KINDS)
+        for kind in KINDS
     ]
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
@@ -161,8 +156,8 @@ def experiment_schema() -> dict[str, Any]:
     }
 
 
-def _required(options: type[StudyOptions]) -> list[str]:
-    return [option.name for option in declared(options) if option.is_required]
+def _required(kind: type[Study]) -> list[str]:
+    return [option.name for option in declared(kind) if option.is_required]
 
 
 def _text_of(path: Path) -> str:

@@ -27,22 +27,3 @@ def study_kind(kind: str) -> Any:
     if kind not in KINDS:
         raise PickosimError(f'This version has no study of kind "{kind}".')
     return getattr(import_module(f"pickosim.studies.{kind}"), kind.capitalize())
-
-
-# The options of a balance are a class of their own as yet.
-
-
-def options_of(kind: str) -> Any:
-    """The class that declares the options of a kind of study."""
-    study_kind(kind)
-    if kind == "balance":
-        return import_module("pickosim.studies.balance_options").BalanceOptions
-    return study_kind(kind)
-
-
-def planned(options: Any) -> Any:
-    """The study that options ask for; whatever cannot be played is refused."""
-    if options.kind == "balance":
-        import_module("pickosim.bots.guard").set_answer_seconds(options.answer_seconds)
-        return import_module("pickosim.studies.balance").plan(options)
-    return options.checked()

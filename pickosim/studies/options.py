@@ -18,7 +18,6 @@ from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
-    ClassVar,
     Generic,
     Literal,
     TypeVar,
@@ -80,8 +79,6 @@ class Option:
     """Whether the command takes it as arguments, without a name."""
     repeat: bool = False
     """Whether the command takes it several times."""
-    check: Callable[[Any], object] | None = None
-    """Raises a PickosimError for a value that cannot be meant."""
     name: str = ""
     type: Any = None
     """How it is written."""
@@ -188,13 +185,8 @@ def named_rules(rules: RulesLike) -> str | RuleSet:
     return rules if isinstance(rules, RuleSet) else str(rules)
 
 
-def check_share(text: str | float) -> float:
-    """A precision as a share."""
-    return parse_share(text, "A precision")
-
-
 def player_count(number: int) -> int:
-    """A number of players, if a game can have so many."""
+    """A number of players, if a game can have that many."""
     check_players(number)
     return number
 
@@ -223,7 +215,10 @@ Count = Annotated[Parsed[int | str, int], parsed_by(parse_count)]
 OptionalCount = Annotated[Parsed[int | str | None, int | None], parsed_by(parse_count)]
 """A number of games, e.g. 250k."""
 
-Precision = Annotated[Parsed[str | float | None, float | None], parsed_by(check_share)]
+Precision = Annotated[
+    Parsed[str | float | None, float | None],
+    parsed_by(lambda share: parse_share(share, "A precision")),
+]
 """A share, e.g. 0.2%."""
 
 OneBot = Annotated[
@@ -253,7 +248,7 @@ OneRuleSet = Annotated[
 
 Texts = Annotated[Parsed[Sequence[str], tuple[str, ...]], parsed_by(tuple)]
 
-Seed = Annotated[int, Option("Seed of all dice and choices.", 1, metavar="NUMBER")]
+Seed = Annotated[int, Option("Random seed.", 1, metavar="NUMBER")]
 
 Players = Annotated[int, parsed_by(player_count), Option("Players per game.", 4, metavar="NUMBER")]
 
@@ -278,7 +273,12 @@ class RunOptions:
     ] = CORES
     backend: Annotated[
         Literal["joblib", "dask"] | None,
-        Option("Who plays.", "dask", metavar="joblib|dask", default_text="joblib"),
+        Option(
+            "Where games run: this machine or a Dask cluster.",
+            "dask",
+            metavar="joblib|dask",
+            default_text="joblib",
+        ),
     ] = None
     scheduler: Annotated[
         str | None,
@@ -288,7 +288,7 @@ class RunOptions:
         float,
         parsed_by(check_seconds),
         Option(
-            "Time that a bot may take for an answer, about thousands of games at once.",
+            "Time limit per call of a bot; one call covers thousands of games.",
             60,
             metavar="SECONDS",
         ),
@@ -336,25 +336,6 @@ class RunOptions:
 RUN_OPTIONS = frozenset(field.name for field in fields(RunOptions))
 
 
-@checked_dataclass(frozen=True, kw_only=True, config=CHECKED)
-class StudyOptions(RunOptions):
-    """What is played, in all kinds of studies."""
-
-    kind: ClassVar[str]
-    examples: ClassVar[tuple[str, ...]]
-    """Command lines that end the help of its command."""
-
-    set: Annotated[
-        Texts,
-        Option(
-            "Change an option of the rules; repeat for more.",
-            ["dice=7"],
-            metavar="OPTION=VALUE",
-            repeat=True,
-        ),
-    ] = written(())
-
-
 # ---------------------------------------------------------------------------------------------- declarations
 
 
@@ -385,23 +366,21 @@ def check_names(names: Iterable[str], known: Sequence[str]) -> None:
             )
 
 
-def make_options(kind: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def make_options(kind: Any, *args: Any, **kwargs: Any) -> Any:
     """Options, or a study, from arguments; an `OptionError` names the first that is wrong."""
-    cls: Any = kind
-    options = {option.name: option for option in declared(cls)}
-    check_names(kwargs, list(options))
+    options = declared(kind)
+    check_names(kwargs, [option.name for option in options])
     try:
-        made = cls(*args, **kwargs)
+        made = kind(*args, **kwargs)
     except ValidationError as error:
-        raise _mistake(cls, error) from None
-    for name, option in options.items():
-        check = option.loads.check if option.loads else option.check
-        value = getattr(made, name)
-        if check is not None and value is not None and value != option.default:
+        raise _mistake(kind, error) from None
+    for option in options:
+        value = getattr(made, option.name)
+        if option.loads is not None and value is not None and value != option.default:
             try:
-                check(value)
+                option.loads.check(value)
             except PickosimError as error:
-                raise OptionError(name, str(error)) from error
+                raise OptionError(option.name, str(error)) from error
     return made
 
 
@@ -423,7 +402,7 @@ def _mistake(kind: type[RunOptions], error: ValidationError) -> OptionError:
     return OptionError(name, f"{name} cannot be {first['input']!r}; {example}.{ending}")
 
 
-def described(kind: type[StudyOptions]) -> str:
+def described(kind: type[RunOptions]) -> str:
     """The help of a kind of study: what it does, and its options."""
     lines = [inspect.cleandoc(kind.__doc__ or ""), "", "Parameters", "----------"]
     for option in declared(kind):
@@ -435,7 +414,7 @@ def described(kind: type[StudyOptions]) -> str:
     return "\n".join(lines)
 
 
-def option_schema(kind: type[StudyOptions]) -> dict[str, Any]:
+def option_schema(kind: type[RunOptions]) -> dict[str, Any]:
     """The JSON Schema of each option that says what is played, as experiment files have it."""
     return {
         option.name: {

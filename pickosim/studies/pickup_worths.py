@@ -273,7 +273,7 @@ LEVEL = "bot players"
 FRAMES = frames_by_name(
     Frame(
         "pickups",
-        "One row per level of play (the bot that takes all seats), number of players and specialist: what a "
+        "One row per bot (it plays all seats), number of players and specialist: what a "
         "pick-up is worth to the player who gains the specialist. Every ordinary game is branched at every "
         "pick-up: it goes on as it is, and without the specialist (or with --control grill with the specialist back "
         "on the grill), the former one kept; the raven: without its bratworm. Same past, same dice.",
@@ -294,7 +294,7 @@ FRAMES = frames_by_name(
     ),
     Frame(
         "sensitivity",
-        "One row per level, number of players, specialist and setting of an option, all else as given: what a "
+        "One row per bot, number of players, specialist and setting of an option, all else as given: what a "
         "pick-up is worth there; with --sensitivity.",
         f"{LEVEL} specialist option setting games pick_ups gain± as_given difference± p_value p_adjusted",
         {

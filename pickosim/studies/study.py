@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, ClassVar, ParamSpec, Self, TypeVar, get_type_hints
+from typing import Annotated, Any, ClassVar, ParamSpec, Self, TypeVar, get_type_hints
 
 import polars as pl
 from pydantic import TypeAdapter, ValidationError, create_model
 from pydantic.dataclasses import dataclass
 
-from pickosim.bots.entrants import Entrant, check_bot_sources, expand
+from pickosim.bots.entrants import Entrant, check_bot_sources
 from pickosim.bots.guard import set_answer_seconds
 from pickosim.bots.objects import given_classes, packed, unpack
 from pickosim.columns import Frame
@@ -29,20 +29,20 @@ from pickosim.runs.folder import Manifest, RunFolder
 from pickosim.runs.progress import Progress, shown_progress
 from pickosim.runs.provenance import Sources
 from pickosim.runs.results import Results
+from pickosim.runs.run import Study as Played
 from pickosim.runs.run import plan_digest, run
-from pickosim.runs.tasks import Sums
 from pickosim.runs.workers import Workers
 from pickosim.studies.measures import COUNTED
 from pickosim.studies.options import (
     CHECKED,
     RUN_OPTIONS,
-    BotList,
+    Option,
     RunOptions,
-    StudyOptions,
-    bot_specs,
+    Texts,
     declared,
     described,
     make_options,
+    written,
 )
 from pickosim.studies.variants import StoredRules
 from pickosim.studies.views import View
@@ -64,16 +64,34 @@ ALWAYS = (
 """What every study depends on: which blocks are played and when to stop, what bots use, how workers play."""
 
 
-def bot_list(bots: BotList) -> list[str]:
-    """Bots as specs, `all` and ranges of parameters expanded; a text separates them by commas."""
-    return [spec for bot in bot_specs(bots) for spec in expand(bot)]
+class _Stored(cached_property[T]):
+    """See `stored`."""
 
 
-@dataclass(frozen=True)
-class StudyBase:
-    """What a run asks of a study, and a plan whose keys are the fields."""
+def stored(compute: Callable[[Any], T]) -> cached_property[T]:
+    """A cached property that the plan keeps: a study that is read from a plan takes it from there.
 
-    kind: ClassVar[str]
+    Such are values for which bots and files of rules are loaded, or this machine is timed, when the run begins.
+    """
+    return _Stored(compute)
+
+
+def stored_values(kind: type) -> dict[str, Any]:
+    """The types of the values that the plan of a kind keeps besides the options, by name."""
+    return {
+        name: get_type_hints(value.func, include_extras=True)["return"]
+        for base in reversed(kind.__mro__)
+        for name, value in vars(base).items()
+        if isinstance(value, _Stored)
+    }
+
+
+@dataclass(frozen=True, kw_only=True, config=CHECKED)
+class Study(RunOptions, Played):
+    """A study: its fields are its options, and what follows from them is computed when it is first needed."""
+
+    examples: ClassVar[tuple[str, ...]]
+    """Command lines that end the help of its command."""
     sources: ClassVar[tuple[str, ...]]
     """Modules whose games and sums the result depends on, besides all that they import."""
     frame_types: ClassVar[Mapping[str, Frame]]
@@ -83,12 +101,44 @@ class StudyBase:
     views: ClassVar[tuple[View, ...]] = ()
     """How they are shown; if none is declared, table by table."""
 
+    set: Annotated[
+        Texts,
+        Option(
+            "Change an option of the rules; repeat for more.",
+            ["dice=7"],
+            metavar="OPTION=VALUE",
+            repeat=True,
+        ),
+    ] = written(())
+
+    @stored
+    def entrants(self) -> tuple[Entrant, ...]:
+        """The bots that play, with the digests of their sources."""
+        raise NotImplementedError
+
+    @property
+    def all_rules(self) -> dict[str, RuleSet]:
+        """All rules that are played, by the names by which they were asked for."""
+        raise NotImplementedError
+
+    def check(self) -> None:
+        """Refuse what cannot be played."""
+
+    def checked(self) -> Self:
+        """The study itself, if it can be played, with all that its plan keeps."""
+        set_answer_seconds(self.answer_seconds)  # bots may be timed for the plan
+        self.check()
+        for name in stored_values(type(self)):
+            getattr(self, name)
+        return self
+
     @property
     def plan(self) -> dict[str, Any]:
-        """All that the result depends on, as JSON."""
-        return _with_versions(
-            self, {field.name: getattr(self, field.name) for field in fields(self)}
-        )
+        """The options that say what is played, and what they came to when the run began, as JSON."""
+        names = [field.name for field in fields(self) if field.name not in RUN_OPTIONS]
+        names += stored_values(type(self))
+        versions = {"rules_version": RULES_VERSION, "source": self.all_sources().digest}
+        return {name: _as_json(getattr(self, name)) for name in names} | versions
 
     @classmethod
     def all_sources(cls) -> Sources:
@@ -121,85 +171,8 @@ class StudyBase:
         """The result tables that it has with this plan."""
         return self.frame_types
 
-    @property
-    def saves_games(self) -> bool:
-        """Whether every game is kept as a row."""
-        return False
-
-    @property
-    def all_games(self) -> int:
-        """Games of all stages, as far as that is known before the first; by default it is not."""
-        return 0
-
-    @property
-    def leaves_files(self) -> bool:
-        """Whether `files` has any, so that the run needs a folder."""
-        return False
-
-    def files(self, sums: Sequence[Sums]) -> dict[str, bytes]:
-        """Files that the run leaves in its folder besides its tables, by name; by default none."""
-        return {}
-
     def deliver(self, results: Results) -> None:
         """Put what was asked for where it was asked for; by default it is all in the run folder."""
-
-
-# --------------------------------------------------------------------------------- options and plan in one
-
-
-class _Stored(cached_property[T]):
-    """See `stored`."""
-
-
-def stored(compute: Callable[[Any], T]) -> cached_property[T]:
-    """A cached property that the plan keeps: a study that is read from a plan takes it from there.
-
-    Such are values for which bots and files of rules are loaded, or this machine is timed, when the run begins.
-    """
-    return _Stored(compute)
-
-
-def stored_values(kind: type) -> dict[str, Any]:
-    """The types of the values that the plan of a kind keeps besides the options, by name."""
-    return {
-        name: get_type_hints(value.func, include_extras=True)["return"]
-        for base in reversed(kind.__mro__)
-        for name, value in vars(base).items()
-        if isinstance(value, _Stored)
-    }
-
-
-@dataclass(frozen=True, kw_only=True, config=CHECKED)
-class Study(StudyOptions, StudyBase):
-    """A study: its fields are its options, and what follows from them is computed when it is first needed."""
-
-    @stored
-    def entrants(self) -> tuple[Entrant, ...]:
-        """The bots that play, with the digests of their sources."""
-        raise NotImplementedError
-
-    @property
-    def all_rules(self) -> dict[str, RuleSet]:
-        """All rules that are played, by the names by which they were asked for."""
-        raise NotImplementedError
-
-    def check(self) -> None:
-        """Refuse what cannot be played."""
-
-    def checked(self) -> Self:
-        """The study itself, if it can be played, with all that its plan keeps."""
-        set_answer_seconds(self.answer_seconds)  # bots may be timed for the plan
-        self.check()
-        for name in stored_values(type(self)):
-            getattr(self, name)
-        return self
-
-    @property
-    def plan(self) -> dict[str, Any]:
-        """The options that say what is played, and what they came to when the run began, as JSON."""
-        names = [field.name for field in fields(self) if field.name not in RUN_OPTIONS]
-        names += stored_values(type(self))
-        return _with_versions(self, {name: getattr(self, name) for name in names})
 
 
 @dataclass(frozen=True, kw_only=True, config=CHECKED)
@@ -218,12 +191,6 @@ class OneRuleSetStudy(Study):
         return {str(getattr(self, "rules")): self.rule_set}  # noqa: B009
 
 
-def _with_versions(study: StudyBase, values: Mapping[str, Any]) -> dict[str, Any]:
-    """A plan as JSON, with the versions that the result depends on."""
-    versions = {"rules_version": RULES_VERSION, "source": study.all_sources().digest}
-    return {name: _as_json(value) for name, value in values.items()} | versions
-
-
 def _as_json(value: Any) -> Any:
     """A value of a plan; rules are written in full."""
     if isinstance(value, RuleSet):
@@ -238,23 +205,22 @@ def _as_json(value: Any) -> Any:
 # -------------------------------------------------------------------------------------------- a stored study
 
 
-def study_of(kind: type[StudyBase], manifest: Manifest) -> Any:
+def study_of(kind: type[Study], manifest: Manifest) -> Study:
     """The study that a run folder was made for, exactly as it was planned.
 
     Refused where the same plan would give other games; the error says what has changed.
     """
     plan = manifest["plan"]
     _check_versions(kind, plan, manifest["versions"].get("pickosim", "unknown"))
-    study: Any = kind.from_plan(plan)
+    study = kind.from_plan(plan)
     if plan_digest(study) != manifest["run"]:
         raise PickosimError("The plan in manifest.json is not the one that the run began with.")
-    if isinstance(study, Study):
-        _check_rules(study)
+    _check_rules(study)
     check_bot_sources(study.entrants)
     return study
 
 
-def _check_versions(kind: type[StudyBase], plan: Mapping[str, Any], version: str) -> None:
+def _check_versions(kind: type[Study], plan: Mapping[str, Any], version: str) -> None:
     """Refuse a plan of other rules or sources than these."""
     if plan.get("rules_version") != RULES_VERSION:
         raise PickosimError(
@@ -291,7 +257,7 @@ def about_unfinished(unfinished: int) -> Iterator[str]:
 # ------------------------------------------------------------------------------------------------- how it is played
 
 
-def workers_for(study: Any, how: RunOptions) -> Workers:
+def workers_for(study: Study, how: RunOptions) -> Workers:
     """The workers that options name; they get the bots that were given as Python objects."""
     alone = how.workers == 1 and how.scheduler is None
     bots = {} if alone else packed(entrant.spec for entrant in study.entrants)
@@ -305,8 +271,7 @@ def _prepare(seconds: float, bots: dict[str, bytes]) -> None:
 
 
 def play_study(
-    study: Any,
-    how: RunOptions,
+    study: Study,
     *,
     folder: Path | None = None,
     progress: Progress | None = None,
@@ -314,31 +279,29 @@ def play_study(
     notes: Mapping[str, Any] | None = None,
 ) -> Results:
     """Play a study that was checked: the one route to results, for the command line and Python."""
-    out = folder or how.folder
+    out = folder or study.folder
     bots_in_python = given_classes(entrant.spec for entrant in study.entrants)
-    with shown_progress(progress or how.progress) as shown:
+    with shown_progress(progress or study.progress) as shown:
         results = run(
             study,
             None if out is None else RunFolder(out),
-            workers_for(study, how),
+            workers_for(study, study),
             shown,
             command=command,
-            export=how.export,
+            export=study.export,
             notes={**(notes or {}), **({"given_bots": bots_in_python} if bots_in_python else {})},
         )
     study.deliver(results)
     return results
 
 
-def study_function(
-    kind: Callable[P, StudyOptions], plan: Callable[..., Any] = Study.checked
-) -> Callable[P, Results]:
+def study_function(kind: Callable[P, Study]) -> Callable[P, Results]:
     """The Python function of a kind of study, with the signature and the help of its options."""
     cls: Any = kind
 
     def play(*args: P.args, **kwargs: P.kwargs) -> Results:
-        options: StudyOptions = make_options(kind, *args, **kwargs)
-        return play_study(plan(options), options)
+        study: Study = make_options(kind, *args, **kwargs)
+        return play_study(study.checked())
 
     play.__name__ = play.__qualname__ = cls.kind
     play.__doc__ = described(cls)

@@ -33,17 +33,8 @@ FROM_PLAN = BeforeValidator(_from_plan)
 StoredRules = Annotated[RuleSet, FROM_PLAN]
 """Rules in a plan: all options, whatever the file or preset says later."""
 
-GivenRules = dict[str, Any] | None
-"""How rules were asked for, where that can be read again to see whether they have changed."""
-
 MOST_VARIANTS = 100
 """Variants per run at most: a typing mistake should not sweep a million."""
-
-
-def read_rules(rules: str | Path | RuleSet, sets: Sequence[str]) -> tuple[GivenRules, RuleSet]:
-    """Rules with options changed, and how they were asked for."""
-    given = None if isinstance(rules, RuleSet) else {"rules": str(rules), "set": list(sets)}
-    return given, load_rules(rules, sets)
 
 
 @dataclass(frozen=True)
