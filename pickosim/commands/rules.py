@@ -60,17 +60,17 @@ def explain_rule(
     as_json: Json = False,
 ) -> None:
     """Explain an option or a specialist: meaning, allowed values, and how presets differ."""
-    from pickosim import explanations
+    from pickosim import rule_files
     from pickosim.reports.listings import explanation_page, explanations_tables
 
     if name is None:
-        found = explanations.explain_rules()
+        found = rule_files.explain_rules()
         if as_json:
             print(json_of([asdict(each) for each in found]))
         else:
             show(*explanations_tables(found))
         return
-    about = explanations.explain_rule(name)
+    about = rule_files.explain_rule(name)
     if as_json:
         print(json_of(asdict(about)))
     else:
