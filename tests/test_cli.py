@@ -234,11 +234,11 @@ RUNS = {
 
 @pytest.mark.parametrize("name", RUNS)
 def test_the_results_of_a_run(run, name):
-    done = run(*RUNS[name].split(), "--workers", "1", "--out", "run")
+    done = run(*RUNS[name].split(), "--workers", "1", "--out", "run", "--full")
     assert done.code == 0
     assert_plain(done.out)
     assert_snapshot(name, done.out)
-    again = run("resume", "run")
+    again = run("resume", "run", "--full")
     assert again.out == done.out
 
 
@@ -246,7 +246,7 @@ def test_the_results_of_a_run(run, name):
 def test_the_results_of_a_run_fit_a_terminal(tmp_path, columns):
     out = str(tmp_path / "run")
     assert run_program(*RUNS["compare"].split(), "--workers", "1", "--out", out).code == 0
-    shown = re.sub(r"\x1b\[[\d;]*m", "", run_in_terminal("resume", out, columns=columns))
+    shown = re.sub(r"\x1b\[[\d;]*m", "", run_in_terminal("resume", out, "--full", columns=columns))
     lines = [line.rpartition("\r")[2].rstrip() for line in shown.split("\n")]
     (end,) = [k for k, line in enumerate(lines) if "games, 0 unfinished" in line]
     assert lines[0] == "The run is finished; nothing is left to play."
@@ -474,6 +474,8 @@ def test_a_tournament_shows_tables_and_notes_the_rest(tmp_path):
         assert games == "400"
     said = (
         r"600 games, 0 unfinished \(ended by the turn limit\); [\d,]+ games/s. Tables in fight.\n"
+        r"More: pickosim show fight --full; one table: --table scores\|lengths\|seats\|matchups; a page: pickosim "
+        r"report fight\n"
     )
     assert re.fullmatch(said, done.err)
 
@@ -824,7 +826,7 @@ def test_a_run_whose_name_is_not_utf8_hides_no_other(kept, tmp_path):
     }
     assert all(name in run_program("runs", cwd=tmp_path).out for name in status)
     shown = run_program("show", os.fsdecode(b"runs/\xff"), cwd=tmp_path)
-    assert (shown.code, shown.err.endswith("Tables in runs/\\xff.\n")) == (0, True)
+    assert (shown.code, "Tables in runs/\\xff.\n" in shown.err) == (0, True)
 
 
 def test_a_pipe_gets_whole_lines_whatever_the_width(run, monkeypatch):
@@ -906,6 +908,30 @@ def test_runs_are_listed_and_shown_again_as_they_finished(tmp_path, monkeypatch,
     assert first["headline"] in listed and "unreadable" in listed
     assert cli.run(["runs", "elsewhere"]) == 0
     assert capsys.readouterr().out == ""
+
+
+def test_one_screen_by_default_and_all_or_one_table_on_request(kept, run):
+    short = run("show", str(kept))
+    full = run("show", str(kept), "--full")
+    assert set(short.out.splitlines()) < set(full.out.splitlines())
+    assert ("By seat" in short.out, "By seat" in full.out) == (False, True)
+    assert ("--table" in short.err, "--table" in full.err) == (True, False)
+    seats = json.loads(run("show", str(kept), "--json").out)["seats"]
+    assert json.loads(run("show", str(kept), "--table", "seats", "--json").out) == seats
+    csv = run("show", str(kept), "--table", "seats", "--csv").out.splitlines()
+    text = run("show", str(kept), "--table", "seats").out.splitlines()
+    assert len(csv) == len(text) - 1 == len(seats) + 1
+    wrong = run("show", str(kept), "--table", "seat")
+    assert wrong.code == 2 and 'did you mean "seats"?' in wrong.err
+    assert run("show", str(kept), "--full", "--csv").code == 2
+
+
+def test_a_tournament_of_ten_bots_fits_a_screen(tmp_path):
+    bots = ["threshold:target=21..29", "eager"]
+    out = str(tmp_path / "run")
+    pickosim.tournament(bots, games=20, out=out, workers=1)
+    shown = run_in_terminal("show", out, columns=100)
+    assert len(shown.splitlines()) <= 40
 
 
 def test_all_names_the_built_in_bots_and_a_focus_enters(tmp_path, monkeypatch):

@@ -71,6 +71,7 @@ Sets = Annotated[
 Seed = Annotated[int, typer.Option(metavar="NUMBER", help="Random seed.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Csv = Annotated[bool, typer.Option("--csv", help="Print the main table as CSV.")]
+Full = Annotated[bool, typer.Option("--full", help="Print all tables and findings.")]
 AnswerSeconds = Annotated[
     float | None,
     typer.Option(
@@ -123,11 +124,15 @@ def examples(*lines: str) -> str:
     return "\n\n".join(["Examples:", *lines])
 
 
-def form_of(as_json: bool, as_csv: bool) -> Literal["text", "json", "csv"]:
-    """How results are printed."""
-    if as_json and as_csv:
-        raise PickosimError("Results are printed as JSON or as CSV, not both.")
-    return "json" if as_json else "csv" if as_csv else "text"
+Form = Literal["text", "full", "json", "csv"]
+"""How results are printed."""
+
+
+def form_of(as_json: bool, as_csv: bool, full: bool = False) -> Form:
+    """The form that options ask for."""
+    if as_json + as_csv + full > 1:
+        raise PickosimError("Results are printed as JSON, as CSV or in full: choose one of them.")
+    return "json" if as_json else "csv" if as_csv else "full" if full else "text"
 
 
 def load_rule_set(rules: str, sets: list[str] | None = None) -> RuleSet:

@@ -7,18 +7,35 @@ from typing import Annotated
 
 import typer
 
-from pickosim.commands.parameters import Csv, Json, Run, app, examples, form_of
-from pickosim.commands.terminal import json_of, note, show, show_results
+from pickosim.commands.parameters import Csv, Full, Json, Run, app, examples, form_of
+from pickosim.commands.terminal import json_of, note, show, show_results, show_table
 from pickosim.errors import PickosimError
 
 
-@app.command("show", epilog=examples("pickosim show runs/mine", "pickosim show runs/mine --csv"))
-def show_run(folder: Run, as_json: Json = False, as_csv: Csv = False) -> None:
+@app.command(
+    "show",
+    epilog=examples(
+        "pickosim show runs/mine --full", "pickosim show runs/mine --table standings --csv"
+    ),
+)
+def show_run(
+    folder: Run,
+    table: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Only this table, e.g. standings.")
+    ] = None,
+    as_json: Json = False,
+    as_csv: Csv = False,
+    full: Full = False,
+) -> None:
     """Print the results of a finished run again."""
-    form = form_of(as_json, as_csv)
+    form = form_of(as_json, as_csv, full)
     from pickosim.studies.stored import load_results
 
-    show_results(load_results(folder), form)
+    results = load_results(folder)
+    if table is None:
+        show_results(results, form)
+    else:
+        show_table(results, table, form)
 
 
 @app.command("runs", epilog=examples("pickosim runs", "pickosim runs results/ --csv"))

@@ -18,6 +18,7 @@ from typer.core import TyperCommand
 from pickosim.commands import completion
 from pickosim.commands.parameters import (
     Csv,
+    Full,
     Json,
     Run,
     app,
@@ -170,7 +171,12 @@ def _study_command(kind: str) -> Any:
 
 
 def _play(
-    kind: str, *, options: dict[str, Any], as_json: Json = False, as_csv: Csv = False
+    kind: str,
+    *,
+    options: dict[str, Any],
+    as_json: Json = False,
+    as_csv: Csv = False,
+    full: Full = False,
 ) -> None:
     """Play a study, and print its results."""
     from pickosim.runs.folder import new_folder
@@ -178,7 +184,7 @@ def _play(
     from pickosim.studies.options import make_options
     from pickosim.studies.study import play_study
 
-    form = form_of(as_json, as_csv)
+    form = form_of(as_json, as_csv, full)
     study = make_options(study_kind(kind), **options)
     with compiling():
         study.checked()
@@ -215,12 +221,13 @@ def run_experiment(
     ] = None,
     as_json: Json = False,
     as_csv: Csv = False,
+    full: Full = False,
 ) -> None:
     """Run the experiment of a file.
 
     A file says what is asked, and which tournament, comparison or balance answers it.
     """
-    form = form_of(as_json, as_csv)
+    form = form_of(as_json, as_csv, full)
     with compiling():
         from pickosim.runs.folder import new_folder
         from pickosim.studies.experiments import load_experiment, play_experiment
@@ -266,18 +273,19 @@ def extend(
     ] = None,
     as_json: Json = False,
     as_csv: Csv = False,
+    full: Full = False,
 ) -> None:
     """Add bots or games to a finished tournament.
 
     Only what is missing is played. The tables are identical to those of one tournament with all bots and games. The old run is left
     as it is.
     """
-    form = form_of(as_json, as_csv)
+    form = form_of(as_json, as_csv, full)
     with compiling():
-        from pickosim import run_api
+        from pickosim import api
 
         with progress_bar() as progress:
-            results = run_api.extend(
+            results = api.extend(
                 folder,
                 bots or (),
                 games,
@@ -295,16 +303,21 @@ def extend(
     lines=["pickosim resume runs/mine", "pickosim resume runs/mine --workers 1"],
 )
 def resume(
-    folder: Run, *, options: dict[str, Any], as_json: Json = False, as_csv: Csv = False
+    folder: Run,
+    *,
+    options: dict[str, Any],
+    as_json: Json = False,
+    as_csv: Csv = False,
+    full: Full = False,
 ) -> None:
     """Resume an interrupted run; the results are identical.
 
     Of a finished run the results are shown again.
     """
-    form = form_of(as_json, as_csv)
+    form = form_of(as_json, as_csv, full)
     with compiling():
-        from pickosim import run_api
+        from pickosim import api
 
         with progress_bar() as progress:
-            results = run_api.resume(folder, **options, progress=progress)
+            results = api.resume(folder, **options, progress=progress)
     show_results(results, form)

@@ -17,12 +17,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.segment import Segment
 
+    from pickosim.commands.parameters import Form
     from pickosim.runs.progress import Progress
     from pickosim.runs.results import Results
 
@@ -179,9 +180,9 @@ def progress_bar() -> Iterator[Progress]:
         )
 
 
-def show_results(results: Results, form: Literal["text", "json", "csv"]) -> None:
+def show_results(results: Results, form: Form) -> None:
     """The results on standard output, and where they are kept on standard error."""
-    from pickosim.reports.views import as_csv, as_json, as_text
+    from pickosim.reports.views import about_the_rest, as_csv, as_json, as_text
 
     if form == "json":
         print(json_of(as_json(results)))
@@ -189,9 +190,25 @@ def show_results(results: Results, form: Literal["text", "json", "csv"]) -> None
         text = as_csv(results)
         print(visible(text) if sys.stdout.isatty() else text, end="")
     else:
-        show(*as_text(results))
+        show(*as_text(results, full=form == "full"))
     speed = results.manifest["games_per_second"]
     note(
         f"{results.games:,} games, {results.unfinished:,} unfinished (ended by the turn limit)"
         f"{f'; {speed:,} games/s' if speed else ''}. Tables in {results.folder}."
     )
+    if form == "text" and (more := about_the_rest(results)):
+        note(more)
+
+
+def show_table(results: Results, name: str, form: Form) -> None:
+    """One table of a run on standard output."""
+    from pickosim.reports.views import table_of, table_text
+    from pickosim.runs.folder import records, written
+
+    if form == "json":
+        print(json_of(records(table_of(results, name))))
+    elif form == "csv":
+        text = written(table_of(results, name), "csv")
+        print(visible(text) if sys.stdout.isatty() else text, end="")
+    else:
+        show(table_text(results, name))

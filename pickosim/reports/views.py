@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pickosim.columns import Row
+from pickosim.errors import PickosimError, suggest
 from pickosim.reports.cells import for_row, frame_grid, with_error
 from pickosim.reports.layout import Grid, IntervalGrid, grid, wrapped
 from pickosim.runs.folder import records, written
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
 MOST_COLUMNS = 12
 """Columns that a cross table has room for; of more it shows the first."""
 
+MOST_FINDINGS = 5
+"""Sentences below the tables, without `--full`."""
+
 LONGEST_NAME = 34
 """Of a row beside a drawing: longer names are broken."""
 
@@ -37,13 +42,13 @@ def shown_views(results: Results) -> list[tuple[View, pl.DataFrame]]:
     return [(view, data) for view, data in found if len(data)]
 
 
-def as_text(results: Results) -> Iterator[RenderableType]:
-    """Tables and sentences for a terminal; of an experiment, its question first."""
+def as_text(results: Results, full: bool = True) -> Iterator[RenderableType]:
+    """Tables and sentences for a terminal, all or only the main ones; of an experiment, its question first."""
     if question := results.manifest.get("question"):
         yield Text(question, style="bold")
         yield Text()
     yield Text(results.headline, style="bold")
-    declared = [(view, text) for view, _ in shown_views(results) for text in view.text]
+    declared = [(view, text) for view, _ in shown_views(results) for text in view.texts(full)]
     if declared and not isinstance(declared[0][1], Listed):
         yield Text()
         yield Text(results.manifest["title"])
@@ -54,12 +59,46 @@ def as_text(results: Results) -> Iterator[RenderableType]:
     if sentences := results.manifest["result"]["sentences"]:
         yield Text()
         found = Table.grid(padding=(0, 1))
-        for sentence in sentences:
+        for sentence in sentences if full else sentences[:MOST_FINDINGS]:
             found.add_row("-", Text(sentence))
         yield found
     for remark in results.remarks:
         yield Text()
         yield Text(remark)
+
+
+def about_the_rest(results: Results) -> str:
+    """Where to find what the short text of a run leaves out; empty if that is nothing."""
+    views = [view for view, _ in shown_views(results)]
+    sentences = results.manifest["result"]["sentences"]
+    if len(sentences) <= MOST_FINDINGS and all(
+        view.texts(True) == view.texts(False) for view in views
+    ):
+        return ""
+    leading = {view.frame.name for view in views if view.leads}
+    others = dict.fromkeys(view.frame.name for view in views if view.frame.name not in leading)
+    more = f"pickosim show {shlex.quote(str(results.folder))}"
+    tables = f"; one table: --table {'|'.join(others)}" if others else ""
+    return (
+        f"More: {more} --full{tables}; a page: pickosim report {shlex.quote(str(results.folder))}"
+    )
+
+
+def table_of(results: Results, name: str) -> pl.DataFrame:
+    """A table of a run by its name."""
+    if name not in results.frames:
+        hint = suggest(name, results.frames) or "."
+        raise PickosimError(
+            f'The run has no table "{name}"{hint} Its tables are {", ".join(results.frames)}.'
+        )
+    return results.frames[name]
+
+
+def table_text(results: Results, name: str) -> Grid:
+    """A whole table of a run for a terminal."""
+    table = table_of(results, name)
+    frame = study_kind(results.manifest["kind"]).frame_types[name]
+    return frame_grid(frame.rows, table, frame)
 
 
 def as_json(results: Results) -> dict[str, Any]:

@@ -142,11 +142,13 @@ class View:
     """By default all."""
     chart: Chart | Callable[[Results], Chart] | None = None
     text: tuple[TextTable, ...] = ()
-    """What a terminal shows."""
+    """What a terminal shows; without `--full`, only if the view leads."""
+    brief: tuple[TextTable, ...] = ()
+    """What a terminal shows in place of `text` without `--full`, of a view that leads."""
     is_open: bool = False
     """Whether a page shows the table at once."""
     leads: bool = False
-    """Whether a notebook shows the table below the headline."""
+    """Whether the table is one of the main ones: a terminal shows it without `--full`, a notebook at all."""
 
     @classmethod
     def plain(cls, frame: Frame) -> View:
@@ -174,6 +176,12 @@ class View:
         """The rows of a run with the columns that are shown."""
         found = self.found(results)
         return found.select(*self.table.schema) if self.columns and len(found) else found
+
+    def texts(self, full: bool) -> tuple[TextTable, ...]:
+        """What a terminal shows."""
+        if full:
+            return self.text
+        return (self.brief or self.text) if self.leads else ()
 
     def note_on(self, results: Results) -> str:
         """How to read the rows of a run."""
