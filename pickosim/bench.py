@@ -29,7 +29,6 @@ from pickosim.runs.tasks import Order, Sums, add
 from pickosim.runs.workers import Workers
 from pickosim.solver.graph import Problem, graph
 from pickosim.solver.solve import solve
-from pickosim.solver.valuation import cache_statistics, clear_caches
 from pickosim.studies.arms import ArmsJob, Chunk
 from pickosim.studies.schedule import lane
 from pickosim.studies.tournament import Tournament
@@ -217,18 +216,9 @@ def _play_bare(study: Tournament) -> None:
 
 
 def _valuation_row(bot: str, rules: str, players: int, seconds: float) -> Row:
-    """A valuation against itself, with what its cache of solutions did in these games."""
+    """A valuation against itself."""
     match = make_match([bot] * players, rules)
-    row = _engine_row(f"{rules}-{players}-{bot}", match, seconds, 1, trial=256, least=256)
-    clear_caches()
-    play_games(match, 0, row["games"])
-    stores = cache_statistics()
-    solved, hits = (sum(store[key] for store in stores) for key in ("solved", "hits"))
-    return row | {
-        "payoffs_solved": solved,
-        "cache_hit_rate": round(hits / (hits + solved), 4),
-        "cache_megabytes": round(sum(store["megabytes"] for store in stores), 1),
-    }
+    return _engine_row(f"{rules}-{players}-{bot}", match, seconds, 1, trial=256, least=256)
 
 
 def _solver_speed(seconds: float) -> int:

@@ -31,7 +31,7 @@ LAYERS = {
     "": "errors files amounts rules rule_files columns",
     "engine": "kernels records dice rulebook log table turn claim tally results",
     "bots": "table_view view strategy heuristics simple digest guard objects keeper command loading catalogue entrants",
-    "solver": "graph law solve cache valuation rolling",
+    "solver": "graph law solve valuation rolling",
     "learning": "features net weights fit",
     "games": "match ask batch positions pickups recording frames trace observers oddities check",
     " ": "turn_odds",

@@ -17,12 +17,13 @@ from policies import LookupPolicy
 
 from pickosim.engine.dice import rolls
 from pickosim.rules import WORM
-from pickosim.solver.cache import AT_ONCE, Cache, _hash
 from pickosim.solver.graph import BUST, WORTH, Problem, Rolled, Standing, graph, states
 from pickosim.solver.law import Law, law
 from pickosim.solver.solve import (
+    AT_ONCE,
     Optimal,
     Solutions,
+    Solver,
     best_face,
     chances,
     payoff_rows,
@@ -211,7 +212,7 @@ def test_every_value_and_choice_is_that_of_brute_force(problem: Problem, seed: i
     assert solutions[0, plan.start] == pytest.approx(reference.roll_on(reference.start), abs=1e-13)
 
     at = standing(all_states)
-    slots = plan.base[at.weasel, at.earned, at.aside, at.white, at.golden] + at.points
+    slots = plan.slot[plan.base[at.weasel, at.earned, at.aside, at.white, at.golden] + at.points]
     roll_on = np.array([reference.roll_on(state) for state in all_states])
     np.testing.assert_allclose(solutions[0, slots], roll_on, atol=1e-13)
     stop = np.array([reference.stop(state) for state in all_states])
@@ -236,6 +237,7 @@ def test_sizes_of_the_graph() -> None:
     assert sum(map(len, states(Problem(9)).values())) == 2727
     plan = graph(Problem())
     reached = [points for pool, points in reversed(states(Problem()).items()) if pool.may_roll]
+    assert plan.slots == plan.columns + sum(map(len, reached)), "none for points that cannot occur"
     leaves, root = np.diff(plan.first_leaf), plan.first_node[:-1]
     rolls_of = np.add.reduceat(leaves + (plan.chance > 0), root)
     pairs = sum(
@@ -407,72 +409,16 @@ def test_nor_with_all_dice() -> None:
         np.testing.assert_array_equal(together[row], solve(plan, payoff[row : row + 1])[0])
 
 
-ENTRY_BYTES = 4 * graph(Problem(3)).slots + 56
-"""What a solution of three dice takes in the cache."""
+@pytest.mark.parametrize("problem", [Problem(3), Problem(3, SPECIAL, "any roll", ones=2)])
+def test_turns_solved_side_by_side_have_the_same_solutions(problem: Problem) -> None:
+    solver, payoff = Solver(problem), random_payoffs(problem, 1, AT_ONCE).astype(np.float32)
+    for some in (payoff, payoff[:1], payoff[70:135], payoff[:0]):
+        solutions, expected = solver.solve(some), solve(solver.graph, some)
+        found = [solutions.at(slot) for slot in range(solver.graph.slots)]
+        np.testing.assert_array_equal(np.column_stack(found), expected)
 
 
-def as_rows(solutions: Solutions) -> np.ndarray:
-    """(n, S): solutions of three dice, as `solve` returns them."""
-    return np.column_stack([solutions.at(slot) for slot in range(graph(Problem(3)).slots)])
-
-
-@given(
-    st.integers(0, 2**32),
-    st.floats(0, 3),
-    st.lists(st.lists(st.integers(0, 2999), max_size=AT_ONCE), min_size=1, max_size=8),
-)
-@settings(max_examples=20, deadline=None)
-def test_cache_is_right_and_bounded(seed: int, megabytes: float, calls: list[list[int]]) -> None:
-    problem = Problem(3)
-    store = Cache(problem, megabytes)
-    payoff = random_payoffs(problem, seed, 3000).astype(np.float32)
-    expected = solve(store.graph, payoff)
-    for rows in calls:
-        np.testing.assert_array_equal(as_rows(store.find(payoff[rows])), expected[rows])
-        assert store.bytes <= max(1e6 * megabytes, ENTRY_BYTES * AT_ONCE)
-        np.testing.assert_array_equal(as_rows(store.solve_anew(payoff[rows])), expected[rows])
-    assert store.solved + store.hits == 2 * sum(map(len, calls))
-
-
-def test_cache_solves_each_payoff_once_while_there_is_room() -> None:
-    store = Cache(Problem(3), 10)
-    payoff = random_payoffs(Problem(3), 1, 100).astype(np.float32)
-    store.find(payoff[:60])
-    store.find(payoff[30:])
-    store.find(np.repeat(payoff, 3, axis=0))
-    assert (store.solved, store.hits) == (100, 30 + 300)
-
-
-def test_cache_forgets_what_was_unused_for_longest() -> None:
-    payoff = random_payoffs(Problem(3), 1, AT_ONCE + 200).astype(np.float32)
-    store = Cache(Problem(3), 0)
-    old, newer, newest = payoff[:500], payoff[500:AT_ONCE], payoff[AT_ONCE:]
-    store.find(old)
-    store.find(newer)
-    store.find(newest)
-    solved = store.solved
-    assert solved == len(payoff)
-    store.find(newer[-100:])
-    store.find(newest)
-    assert store.solved == solved
-    store.find(old)
-    assert store.solved > solved
-
-
-def test_a_call_for_more_than_the_cache_holds_is_refused() -> None:
-    store, payoff = Cache(Problem(3), 0), random_payoffs(Problem(3), 2, AT_ONCE + 1)
-    with pytest.raises(ValueError, match="room for 1,024 pay-offs"):
-        store.find(payoff.astype(np.float32))
-
-
-def test_hashes_of_similar_payoffs_differ_in_both_halves() -> None:
-    random = np.random.default_rng(1)
-    columns = Problem().columns
-    rows = np.unique(random.integers(-1, 2, (100_000, columns)).astype(np.float32), axis=0)
-    one_changed = rows[:1].repeat(columns * 32, axis=0).view(np.uint32)
-    bits = np.uint32(1) << np.arange(32, dtype=np.uint32)
-    one_changed.reshape(columns, 32, columns)[np.arange(columns), :, np.arange(columns)] ^= bits
-    words = np.vstack([rows.view(np.uint32), one_changed])
-    secret = Cache(Problem(), 1)._index.secret
-    keys = np.array([_hash(secret, words, row) for row in range(len(words))], np.uint64)
-    assert all(len(np.unique(half)) == len(words) for half in keys.T)
+def test_more_turns_than_there_is_room_for_are_refused() -> None:
+    payoff = random_payoffs(Problem(3), 2, AT_ONCE + 1).astype(np.float32)
+    with pytest.raises(ValueError, match=r"1,025 pay-offs at once; at most 1,024"):
+        Solver(Problem(3)).solve(payoff)

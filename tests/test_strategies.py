@@ -494,6 +494,27 @@ def test_views_show_the_table(rules):
     play_games(make_match([Comparer()] * 4, rules, SEED), 0, 4)
 
 
+class BestByHand(Wrapped):
+    """Compares `best` with plain Python, for scores with ties and of all sizes."""
+
+    def answer(self, method: str, turn: Turn) -> Any:
+        if method in ("pick", "reroll"):
+            limits = np.iinfo(np.int16)
+            few = [limits.min, limits.min + 1, -1, 0, 1, limits.max - 1, limits.max]
+            scores = np.random.default_rng(len(turn)).choice(few, (len(turn), 7)).astype(np.int16)
+            for kind in (np.int16, np.float64):
+                for face, legal, row in zip(
+                    turn.best(scores.astype(kind)), turn.legal, scores.tolist(), strict=True
+                ):
+                    options = [(row[face], face) for face in range(1, 7) if legal[face]]
+                    assert face == max(options, default=(0, 0))[1]
+        return super().answer(method, turn)
+
+
+def test_best_is_the_highest_of_the_best_legal_faces():
+    play_games(make_match([BestByHand()] * 4, every_question(), SEED), 0, 60)
+
+
 @pytest.mark.parametrize("rules", house_rules(), ids=lambda rules: rules.name)
 def test_every_bot_plays_by_house_rules(rules):
     names = built_in_players(rules, 4)

@@ -42,8 +42,8 @@ from pickosim.engine.turn import (
 )
 from pickosim.games.ask import ask, ask_for_plan, faces_of, illegal_answer
 from pickosim.games.match import Match, order_of
-from pickosim.solver.cache import AT_ONCE
 from pickosim.solver.rolling import play_out
+from pickosim.solver.solve import AT_ONCE
 from pickosim.solver.valuation import TurnPlan, Valuation, plans_whole_turns
 
 BATCH = 16384

@@ -221,9 +221,7 @@ def _local(started: str) -> str:
 
 
 def bench_tables(rows: list[dict[str, Any]]) -> Iterator[Grid | Text]:
-    """A benchmark: the speeds, what the solver's cache did, and under which conditions."""
-    from pickosim.columns import percent
-
+    """A benchmark: the speeds, and under which conditions."""
     baseline = rows[-1]["games_per_second"]
     speeds = [
         (
@@ -238,21 +236,6 @@ def bench_tables(rows: list[dict[str, Any]]) -> Iterator[Grid | Text]:
     headings = ["workers", "games/s", "× plain Python", "games"]
     columns = [("case", "left"), *((heading, "right") for heading in headings)]
     yield grid(f"Best of {rows[0]['repeats']} runs", columns, speeds)
-    caches = [
-        (
-            row["name"],
-            f"{row['payoffs_solved']:,}",
-            percent(row["cache_hit_rate"]),
-            f"{row['cache_megabytes']:.0f} MB",
-            f"{row['games']:,}",
-        )
-        for row in rows
-        if "payoffs_solved" in row
-    ]
-    headings = ["pay-offs solved", "cache hits", "cache size", "games"]
-    columns = [("case", "left"), *((heading, "right") for heading in headings)]
-    yield Text()
-    yield grid("The turn solver's cache, from empty", columns, caches)
     yield Text()
     yield Text(_around(rows))
     yield Text(_conditions(rows[0]))

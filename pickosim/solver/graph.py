@@ -2,14 +2,16 @@
 
 The state of a turn is a *pool* (faces set aside, white dice left, golden die left or not, bonus for 1s
 earned or not) and points. What can be rolled and where each choice leads depends only on the pool, and
-the points just add up; so the graph has one tree of rolls per pool, and one *slot* per pool and points.
+the points just add up; so the graph has one tree of rolls per pool, and one *slot* per pool and points
+that can come together.
 
 **Slots.** The solution of a pay-off is one row of numbers, and a slot is an index into it. The row
 starts with the pay-off itself: the value of a bust, then what a stop is worth by points without and
 with a worm set aside; where 1s earn a bonus, the same once more for turns in which it is earned. Then
 follows one slot per pool and points at which the player may roll on; with a weasel, first those where it
 is used up, then those where it is still available. Where the turn is over by itself, the slot is that
-of the stop.
+of the stop. An *address* is that of a pool plus the points; a table says which slot it has. Some addresses are of points
+that no turn has: a pool in which only worms are set aside has a multiple of 5.
 
 **Trees.** The rolls of a pool, with all faces already aside counted as one, are the nodes of a tree: a
 node shows what its parent shows and some dice of one more new face. So the best choice of a roll is
@@ -110,7 +112,10 @@ class Pool(NamedTuple):
 
 
 class Graph(NamedTuple):
-    """A compiled graph: L layers (2 with a weasel), B blocks (2 with a bonus), K pools, M inner nodes, S slots."""
+    """A compiled graph: L layers (2 with a weasel), B blocks (2 with a bonus), K pools, M inner nodes, N states, S slots.
+
+    What the solver looks up in its inner loops is unsigned: such an index is never counted from the end.
+    """
 
     points: int
     """Number of possible totals."""
@@ -129,29 +134,31 @@ class Graph(NamedTuple):
     shown: NDArray[np.uint8]
     """(R,): set of faces each roll shows."""
     base: NDArray[np.int32]
-    """(L, B, 64, white + 2, 2): slot of (weasel left, earned, aside, white left, golden left) at 0 points."""
-    slot: NDArray[np.int32]
-    """(L, K): slot of each pool's fewest points; pools of fewer dice come first."""
-    stop: NDArray[np.int32]
-    """(K,): column of the pay-off for a stop at the fewest points."""
-    bust: NDArray[np.int32]
+    """(L, B, 64, white + 2, 2): address of (weasel left, earned, aside, white left, golden left) at 0 points."""
+    slot: NDArray[np.uint32]
+    """Slot of each address; 0 where no turn comes."""
+    first_state: NDArray[np.uint32]
+    """(K + 1,): first state of each pool; pools of fewer dice come first."""
+    state_points: NDArray[np.uint32]
+    """(N,): points of each state; its slots are those after the columns, in each layer."""
+    stop: NDArray[np.uint32]
+    """(K,): column of the pay-off for a stop at 0 points."""
+    bust: NDArray[np.uint32]
     """(K,): column of the pay-off for a bust."""
-    size: NDArray[np.int32]
-    """(K,): slots of each pool."""
     bust_chance: NDArray[np.float64]
     """(K,): chance of a roll that shows no new face."""
-    first_node: NDArray[np.int32]
+    first_node: NDArray[np.uint32]
     """(K + 1,): first inner node of each pool's tree; it is the root, which shows no new face."""
-    level: NDArray[np.int32]
+    level: NDArray[np.uint32]
     """(M,): depth of an inner node's parent."""
-    target: NDArray[np.int32]
-    """(L, M): slot that an inner node leads to from the pool's fewest points; 0 for a root."""
+    target: NDArray[np.uint32]
+    """(L, M): address that an inner node leads to from 0 points; 0 for a root."""
     chance: NDArray[np.float64]
     """(M,): chance to roll exactly what an inner node shows; 0 for a root, see `bust_chance`."""
-    first_leaf: NDArray[np.int32]
+    first_leaf: NDArray[np.uint32]
     """(M + 1,): first leaf below each inner node."""
-    leaf_target: NDArray[np.int32]
-    """(L, leaves): slot that a leaf leads to from the pool's fewest points."""
+    leaf_target: NDArray[np.uint32]
+    """(L, leaves): address that a leaf leads to from 0 points."""
     leaf_chance: NDArray[np.float64]
     """(leaves,): chance to roll exactly what a leaf shows."""
 
@@ -254,32 +261,37 @@ def graph(problem: Problem) -> Graph:
     all_rolls = rolls(white + bool(golden))
     reached = states(problem)
     pools = [pool for pool in reversed(reached) if pool.may_roll]
-    lowest = np.array([min(reached[pool]) for pool in pools])
-    size = np.array([max(reached[pool]) for pool in pools]) + 1 - lowest
+    points = [np.sort([*reached[pool]]) for pool in pools]
+    lowest, highest = (np.array([some[end] for some in points]) for end in (0, -1))
+    size = highest + 1 - lowest
 
     layers = 1 if problem.weasel == "none" else 2
     block = WORTH + 2 * problem.points
-    slot = problem.columns + size.sum() * np.arange(layers)[:, None] + np.cumsum(size) - size
+    # Addresses of each pool at 0 points; those of its fewest to its most points are its own.
+    first = np.cumsum(size) - size - lowest
+    address = problem.columns + size.sum() * np.arange(layers)[:, None] + first
+    slot = np.zeros(problem.columns + layers * size.sum(), np.uint32)
+    slot[: problem.columns] = np.arange(problem.columns)
+    states_at = [address[:, [number]] + some for number, some in enumerate(points)]
+    each = np.concatenate(states_at, axis=1).ravel()
+    slot[each] = problem.columns + np.arange(len(each))
     base = np.zeros((layers, problem.blocks, ALL_FACES + 1, white + 2, 2), np.int32)
     for pool in reached:
         worm = pool.aside & WORM_BIT > 0
         base[:, *_place(pool)] = pool.earned * block + WORTH + worm * problem.points
-    stop = [base[0, *_place(pool)] for pool in pools] + lowest
+    stop = [base[0, *_place(pool)] for pool in pools]
     for number, pool in enumerate(pools):
-        base[:, *_place(pool)] = slot[:, number] - lowest[number]
+        base[:, *_place(pool)] = address[:, number]
     if not golden:
         base[..., :-1, 1] = base[..., 1:, 0]
 
     ways = [_ways(pool, golden, _ALL) for pool in pools]
     nodes, leaves, first_node, first_leaf = [], [], [0], [0]
-    for pool, fewest, all_ways in zip(pools, lowest.tolist(), ways, strict=True):
+    for pool, all_ways in zip(pools, ways, strict=True):
         nodes.append((0, np.zeros(layers), 0.0))
         first_leaf.append(first_leaf[-1])
         for node in _tree(pool, golden, problem.ones):
-            target, chance = (
-                base[:, *_place(node.after)] + fewest + node.gain,
-                node.weight / all_ways,
-            )
+            target, chance = base[:, *_place(node.after)] + node.gain, node.weight / all_ways
             if node.inner:
                 nodes.append((node.level, target, chance))
                 first_leaf.append(first_leaf[-1])
@@ -291,24 +303,25 @@ def graph(problem: Problem) -> Graph:
     return Graph(
         points=problem.points,
         columns=problem.columns,
-        slots=problem.columns + layers * int(size.sum()),
-        start=int(slot[-1, -1]),
+        slots=problem.columns + len(each),
+        start=problem.columns + len(each) - 1,
         rescue=problem.weasel == "any roll",
         ones=problem.ones,
         counts=all_rolls["counts"].copy(),
         shown=all_rolls["faces"].copy(),
         base=base,
-        slot=np.ascontiguousarray(slot, np.int32),
-        stop=np.ascontiguousarray(stop, np.int32),
-        bust=np.array([pool.earned * block + BUST for pool in pools], np.int32),
-        size=np.ascontiguousarray(size, np.int32),
+        slot=slot,
+        first_state=np.cumsum([0, *map(len, points)], dtype=np.uint32),
+        state_points=np.concatenate(points).astype(np.uint32),
+        stop=np.array(stop, np.uint32),
+        bust=np.array([pool.earned * block + BUST for pool in pools], np.uint32),
         bust_chance=np.array(busts) / np.array(ways),
-        first_node=np.array(first_node, np.int32),
-        level=np.array([level for level, _, _ in nodes], np.int32),
-        target=np.ascontiguousarray(np.array([target for _, target, _ in nodes], np.int32).T),
+        first_node=np.array(first_node, np.uint32),
+        level=np.array([level for level, _, _ in nodes], np.uint32),
+        target=np.ascontiguousarray(np.array([target for _, target, _ in nodes], np.uint32).T),
         chance=np.array([chance for _, _, chance in nodes]),
-        first_leaf=np.array(first_leaf, np.int32),
-        leaf_target=np.ascontiguousarray(np.array([target for target, _ in leaves], np.int32).T),
+        first_leaf=np.array(first_leaf, np.uint32),
+        leaf_target=np.ascontiguousarray(np.array([target for target, _ in leaves], np.uint32).T),
         leaf_chance=np.array([chance for _, chance in leaves]),
     )
 
@@ -361,7 +374,8 @@ def slots_of(
     """The slots of stopping and of rolling on; the same if the turn is over."""
     worm = (aside & WORM_BIT) // WORM_BIT
     stop = WORTH + earned * (WORTH + 2 * graph.points) + worm * graph.points
-    return stop + points, graph.base[weasel, earned, aside, white, golden] + points
+    address = graph.base[weasel, earned, aside, white, golden] + points
+    return stop + points, np.int64(graph.slot[address])
 
 
 @shared

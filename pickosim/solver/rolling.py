@@ -74,9 +74,9 @@ def play_out(
                     start, earned = solutions.first[k], as_int(hand.earned)
                     bust = numbers[start + bust_of(graph, earned) * step]
                     keep = value if face else np.float64(bust)
-                    pool = graph.base[0, earned, hand.aside, hand.white, hand.golden]
-                    again = numbers[start + (pool + as_int(hand.points)) * step]
-                    if again > keep + SINGLE_TOLERANCE:
+                    aside, points = as_int(hand.aside), as_int(hand.points)
+                    _, slot = slots_of(graph, 0, earned, aside, points, hand.white, hand.golden)
+                    if numbers[start + slot * step] > keep + SINGLE_TOLERANCE:
                         use_weasel(book, rolls, game, hand, seat, log)
                         _find_choices(graph, solutions, k, hand, places[i])
                         face, value = _best_face(hand, numbers, places[i])

@@ -36,6 +36,7 @@ from pickosim.solver.graph import (
     graph,
     slots_after,
     slots_at,
+    slots_of,
 )
 
 LANES = 64
@@ -169,6 +170,9 @@ TOLERANCE = 1e-12
 SINGLE_TOLERANCE = 1e-5
 """The same for single precision."""
 
+AT_ONCE = 1024
+"""Pay-offs that a `Solver` solves at once, at most; a multiple of LANES."""
+
 Numbers = NDArray[np.floating[Any]]
 """float32 or float64."""
 
@@ -231,9 +235,28 @@ def solve(graph: Graph, payoffs: Payoffs) -> Payoffs:
     """(B, S): the solutions of (B, C) pay-offs in their precision; column graph.start is the turn's value."""
     payoffs = checked(graph, payoffs)
     solutions = np.empty((len(payoffs), graph.slots), payoffs.dtype)
-    every = np.arange(len(payoffs))
-    solve_rows(graph, weights_of(graph, payoffs.dtype), payoffs, every, every, solutions)
+    _solve_rows(graph, weights_of(graph, payoffs.dtype), payoffs, solutions)
     return solutions
+
+
+class Solver:
+    """Solves pay-offs of one problem in single precision, AT_ONCE at most, in memory of its own.
+
+    New memory for every call would cost as much time as solving: the system has to provide it page by page.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.graph = graph(problem)
+        self._weights = weights_of(self.graph, np.float32)
+        self._numbers = aligned(AT_ONCE * self.graph.slots, np.empty(0, np.float32))
+
+    def solve(self, payoffs: NDArray[np.float32]) -> Solutions:
+        """The solutions of (n, C) pay-offs; valid until the next call."""
+        payoffs = checked(self.graph, payoffs)
+        if len(payoffs) > AT_ONCE:
+            raise ValueError(f"{len(payoffs):,} pay-offs at once; at most {AT_ONCE:,} are solved")
+        first = _solve_side_by_side(self.graph, self._weights, payoffs, self._numbers)
+        return Solutions(self._numbers, first, LANES)
 
 
 class Weights(NamedTuple):
@@ -254,28 +277,20 @@ def weights_of(graph: Graph, kind: Any) -> Weights:
 
 
 @kernel
-def solve_rows(
-    graph: Graph,
-    chances: Weights,
-    payoffs: Numbers,
-    rows: NDArray[np.int64],
-    targets: NDArray[np.int64],
-    solutions: Numbers,
-) -> None:
-    """Write the solution of payoffs[rows[i]] to solutions[targets[i]], for all i."""
+def _solve_rows(graph: Graph, chances: Weights, payoffs: Numbers, solutions: Numbers) -> None:
+    """Write the solutions of all pay-offs (n, C) to `solutions` (n, S)."""
     value = aligned(graph.slots * LANES, payoffs)
     roll_on = aligned(graph.slots * LANES, payoffs)
-    for first in range(0, len(rows), LANES):
-        some = rows[first : first + LANES]
-        solve_lanes(graph, chances, payoffs, some, value, roll_on)
+    for first in range(0, len(payoffs), LANES):
+        some = payoffs[first : first + LANES]
+        _solve_lanes(graph, chances, some, value, roll_on)
         for lane in range(len(some)):
-            target = targets[first + lane]
             for slot in range(graph.slots):
-                solutions[target, slot] = roll_on[slot * LANES + lane]
+                solutions[first + lane, slot] = roll_on[slot * LANES + lane]
 
 
 @kernel
-def solve_side_by_side(
+def _solve_side_by_side(
     graph: Graph, chances: Weights, payoffs: Numbers, numbers: Numbers
 ) -> NDArray[np.int64]:
     """Write the solutions of all pay-offs (n, C) to `numbers`, as they are solved; returns where each begins (n,).
@@ -283,75 +298,74 @@ def solve_side_by_side(
     It saves bringing them into rows, for solutions that are needed once. `numbers` has room for n rounded up to LANES.
     """
     value = aligned(graph.slots * LANES, payoffs)
-    begins, every = np.empty(len(payoffs), np.int64), np.arange(len(payoffs))
+    begins = np.empty(len(payoffs), np.int64)
     for first in range(0, len(payoffs), LANES):
-        some, begin = every[first : first + LANES], first * graph.slots
+        some, begin = payoffs[first : first + LANES], first * graph.slots
         roll_on = numbers[begin : begin + graph.slots * LANES]
-        solve_lanes(graph, chances, payoffs, some, value, roll_on)
+        _solve_lanes(graph, chances, some, value, roll_on)
         for lane in range(len(some)):
             begins[first + lane] = begin + lane
     return begins
 
 
 @kernel
-def solve_lanes(
-    graph: Graph,
-    chances: Weights,
-    payoffs: Numbers,
-    rows: NDArray[np.int64],
-    value: Numbers,
-    roll_on: Numbers,
+def _solve_lanes(
+    graph: Graph, chances: Weights, payoffs: Numbers, value: Numbers, roll_on: Numbers
 ) -> None:
-    """Solve payoffs[rows], 1 to LANES of them, side by side: the numbers of all of them in one slot are adjacent.
+    """Solve 1 to LANES pay-offs side by side: the numbers of all of them in one slot are adjacent.
 
     `roll_on` (S * LANES) becomes the solutions. `value` (S * LANES) begins with the pay-offs too; then follows the better
-    of stopping and rolling on. Lanes without a row repeat the last one.
+    of stopping and rolling on. Lanes without a pay-off repeat the last one.
     """
     for lane in range(LANES):
-        row = rows[min(lane, len(rows) - 1)]
+        row = min(lane, len(payoffs) - 1)
         for column in range(graph.columns):
             value[column * LANES + lane] = payoffs[row, column]
             roll_on[column * LANES + lane] = payoffs[row, column]
     # By depth in the tree of a pool: the value of the best choice of a node's dice.
     best = aligned((FACES + 2) * LANES, value)
-    for pool in range(len(graph.size)):
-        root = graph.first_node[pool]
-        for layer in range(len(graph.slot)):
-            for point in range(graph.size[pool]):
-                busts = load(value, graph.bust[pool] * LANES)
-                if layer == 0:
-                    best[:LANES] = -np.inf
-                else:
-                    again = load(roll_on, (graph.slot[0, pool] + point) * LANES)
+    first_slot, states = np.uint64(graph.columns), np.uint64(len(graph.state_points))
+    for pool in range(np.uint64(len(graph.stop))):
+        root, end = graph.first_node[pool], graph.first_node[pool + _ONE]
+        for layer in range(np.uint64(len(graph.target))):
+            best[:LANES] = -np.inf
+            for state in range(graph.first_state[pool], graph.first_state[pool + _ONE]):
+                points = graph.state_points[state]
+                busts = load(value, _at(graph.bust[pool]))
+                if layer:
+                    again = load(roll_on, _at(first_slot + state))
                     store(best, 0, again)
                     if graph.rescue:
                         busts = larger(again, busts)
                 above = load(best, 0)
                 total = times(busts, chances.bust[pool])
-                for leaf in range(graph.first_leaf[root], graph.first_leaf[root + 1]):
-                    choice = load(value, _at(graph.leaf_target[layer, leaf], point))
+                for leaf in range(graph.first_leaf[root], graph.first_leaf[root + _ONE]):
+                    choice = load(value, _at(graph.slot[graph.leaf_target[layer, leaf] + points]))
                     total = plus(total, times(larger(choice, above), chances.leaf[leaf]))
-                for node in range(root + 1, graph.first_node[pool + 1]):
-                    depth = graph.level[node] * LANES
-                    choice = load(value, _at(graph.target[layer, node], point))
+                for node in range(root + _ONE, end):
+                    depth = _at(graph.level[node])
+                    choice = load(value, _at(graph.slot[graph.target[layer, node] + points]))
                     here = larger(choice, load(best, depth))
-                    store(best, depth + LANES, here)
+                    store(best, depth + _at(_ONE), here)
                     # A sum of its own per node: it is more exact, and need not wait for the total.
                     part = times(here, chances.node[node])
-                    for leaf in range(graph.first_leaf[node], graph.first_leaf[node + 1]):
-                        choice = load(value, _at(graph.leaf_target[layer, leaf], point))
+                    for leaf in range(graph.first_leaf[node], graph.first_leaf[node + _ONE]):
+                        target = graph.leaf_target[layer, leaf] + points
+                        choice = load(value, _at(graph.slot[target]))
                         part = plus(part, times(larger(choice, here), chances.leaf[leaf]))
                     total = plus(total, part)
-                slot = (graph.slot[layer, pool] + point) * LANES
-                stop = load(value, (graph.stop[pool] + point) * LANES)
+                slot = _at(first_slot + layer * states + state)
                 store(roll_on, slot, total)
-                store(value, slot, larger(total, stop))
+                store(value, slot, larger(total, load(value, _at(graph.stop[pool] + points))))
+
+
+_ONE = np.uint64(1)
 
 
 @shared
-def _at(target: Int, point: int) -> Int:
-    """Where the numbers of a slot begin. Unsigned: such an index is never counted from the end."""
-    return np.uint64(target + point) * np.uint64(LANES)
+def _at(slot: Int) -> Int:
+    """Where the numbers of a slot begin. All numbers here are unsigned: with a signed one it would be a float."""
+    return np.uint64(slot) * np.uint64(LANES)
 
 
 @shared
@@ -430,9 +444,9 @@ def should_reroll(
         if face == 0:
             keep = np.float64(_number(solutions, i, bust_of(graph, earned)))
         if face > 0 or graph.rescue:
-            golden = np.int64(at.golden_face[i] != 0)
-            points = np.int64(at.points[i])
-            again = graph.base[0, earned, at.aside[i], at.white[i], golden] + points
+            golden, points = np.int64(at.golden_face[i] != 0), np.int64(at.points[i])
+            aside = np.int64(at.aside[i])
+            _, again = slots_of(graph, 0, earned, aside, points, at.white[i], golden)
             rerolls[i] = _number(solutions, i, again) > keep + tolerance
     return rerolls
 

@@ -11,10 +11,10 @@ will do, and choices that differ by less than a hundred-thousandth of that are t
 
 from __future__ import annotations
 
-import os
 from abc import abstractmethod
+from functools import lru_cache
 from math import frexp, ldexp
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,6 @@ from pickosim.engine.table import Game, Table, stealable
 from pickosim.engine.turn import CAN_POINTS
 from pickosim.errors import AnswerError
 from pickosim.rules import WORM, RuleSet
-from pickosim.solver.cache import Cache
 from pickosim.solver.graph import (
     BUST,
     WORTH,
@@ -47,22 +46,12 @@ from pickosim.solver.solve import (
     SINGLE_TOLERANCE,
     Numbers,
     Solutions,
+    Solver,
     best_face,
     should_reroll,
     should_stop,
     solve,
 )
-
-CACHE_SHARE = 1 / 8
-"""What the first cache of a process, that of plain turns, may take of the machine's memory per core. Every other kind of
-turn (with the golden die, with the weasel, by other rules) has a cache of its own, with what is left of that."""
-
-LEAST_MEGABYTES, MOST_MEGABYTES = 256.0, 2000.0
-"""But a cache may always take so much, and never more than so much."""
-
-WINDOW, WINDOWS_SKIPPED, WORTHWHILE = 4096, 31, 0.3
-"""Of so many pay-offs of a bot fewer than this share were in the cache: the next windows do without it. A solution that
-is written to memory and not found again costs more than solving it."""
 
 
 class Values(NamedTuple):
@@ -119,8 +108,9 @@ class Valuation(Strategy):
 
     def use_golden_die(self, turn: Turn) -> BoolArray:
         values, every = known_values(self, turn), np.arange(len(turn))
+        scale = _scales(values)
         golden, plain = (
-            _solve_all(self, turn, values, every, with_golden, store=False).start_values()
+            _solve_all(turn, values, every, with_golden, scale=scale, kept=True).start_values()
             for with_golden in (True, False)
         )
         return _prefers_golden(golden, plain)
@@ -338,76 +328,6 @@ def _write_payoffs(
 # ------------------------------------------------------------------------------- solving the turns
 
 
-_caches: dict[Problem, Cache] = {}
-
-
-class _HitRate:
-    """Whether the pay-offs of a bot repeat often enough for the cache to be worth its time."""
-
-    def __init__(self) -> None:
-        self.asked = self.found = self.skipped = 0
-
-    @property
-    def worthwhile(self) -> bool:
-        """Whether to use the cache for the next pay-offs."""
-        return self.asked < WINDOW or self.found >= WORTHWHILE * self.asked
-
-    def count(self, asked: int, found: int) -> None:
-        """Count pay-offs, and how many of them were in the cache."""
-        if self.asked >= WINDOW and self.worthwhile:
-            self.asked = self.found = 0
-        self.asked += asked
-        self.found += found
-
-    def skip(self, asked: int) -> None:
-        """Count pay-offs that were not looked for; after enough of them, look again."""
-        self.skipped += asked
-        if self.skipped > WINDOW * WINDOWS_SKIPPED:
-            self.asked = self.found = self.skipped = 0
-
-
-_hit_rates: dict[tuple[type[Valuation], Problem], _HitRate] = {}
-
-
-def cache_statistics() -> list[dict[str, Any]]:
-    """Sizes and hits of the caches of this process: one entry per kind of turn that was solved."""
-    return [
-        {
-            "white": problem.white,
-            "golden": bool(problem.golden),
-            "weasel": problem.weasel,
-            "ones": problem.ones,
-            "solved": cache.solved,
-            "hits": cache.hits,
-            "megabytes": cache.bytes / 1e6,
-        }
-        for problem, cache in _caches.items()
-    ]
-
-
-def clear_caches() -> None:
-    """Empty the caches of this process."""
-    _caches.clear()
-    _hit_rates.clear()
-
-
-def cache_megabytes(taken: float = 0.0) -> float:
-    """The limit of a new cache, if others may take so much; it decides how fast games are played, not how they end."""
-    try:
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e6
-    except (AttributeError, OSError, ValueError):  # not on every system
-        return LEAST_MEGABYTES
-    left = CACHE_SHARE * memory / (os.cpu_count() or 1) - taken
-    return min(max(left, LEAST_MEGABYTES), MOST_MEGABYTES)
-
-
-def _cache_for(problem: Problem) -> Cache:
-    if problem not in _caches:
-        taken = sum(cache.megabytes for cache in _caches.values())
-        _caches[problem] = Cache(problem, cache_megabytes(taken))
-    return _caches[problem]
-
-
 def problem_of(rules: RuleSet, golden: bool, weasel: bool) -> Problem:
     """The problem of the solver for a turn, with or without the golden die and the weasel."""
     uses: Literal["none", "any roll", "not on a bust"] = "none"
@@ -435,42 +355,32 @@ class Plan(NamedTuple):
         return self.solutions.at(self.graph.start)
 
 
+_solver = lru_cache(maxsize=8)(Solver)  # a turn needs three at most: plain, golden die, weasel
+
+
 def _solve_all(
-    strategy: Valuation,
     turn: Turn,
     values: Values,
     games: NDArray[np.int64],
     golden: bool = False,
     weasel: bool = False,
     *,
-    store: bool,
-    scale: Scale | None = None,
+    scale: Scale,
+    kept: bool,
 ) -> Plan:
     """The solutions of games that are played with the same kinds of dice.
 
-    With `store`, they are found in the cache or, if that does not pay for this bot, in a buffer: valid
-    until the next call about the same problem.
+    Unless they are `kept`, they are valid until the next such call about the same problem.
     """
     problem = problem_of(turn.rules, golden, weasel)
-    shift, factor = _scales(values) if scale is None else scale
     payoffs = np.empty((len(games), problem.columns), np.float32)
-    _write_payoffs(
-        turn._books, turn._table, turn.seat, turn._rows, games, values, shift, factor, payoffs
-    )
-    if not store:
+    _write_payoffs(turn._books, turn._table, turn.seat, turn._rows, games, values, *scale, payoffs)
+    if kept:
         plan = graph(problem)
         rows = solve(plan, payoffs)
         return Plan(games, plan, Solutions.of_rows(rows, np.arange(len(games))))
-    cache = _cache_for(problem)
-    rate = _hit_rates.setdefault((type(strategy), problem), _HitRate())
-    if rate.worthwhile:
-        before = cache.hits
-        solutions = cache.find(payoffs)
-        rate.count(len(games), cache.hits - before)
-    else:
-        solutions = cache.solve_anew(payoffs)
-        rate.skip(len(games))
-    return Plan(games, cache.graph, solutions)
+    solver = _solver(problem)
+    return Plan(games, solver.graph, solver.solve(payoffs))
 
 
 def _prefers_golden(golden: Numbers, plain: Numbers) -> BoolArray:
@@ -490,12 +400,13 @@ def _plans(strategy: Valuation, turn: Turn) -> list[Plan]:
     if len(unknown):
         part = turn._in_rows(unknown)
         values = known_values(strategy, part)
+        scale = _scales(values)
         golden = part._hands["golden"][unknown] > 0
         weasel = part.holds[:, 0] == WEASEL
         for kind in ((False, False), (True, False), (False, True)):
             games = np.flatnonzero((golden == kind[0]) & (weasel == kind[1]))
             if len(games):
-                plan = _solve_all(strategy, part, values, games, *kind, store=False)
+                plan = _solve_all(part, values, games, *kind, scale=scale, kept=True)
                 kept = [*kept, (unknown[games], plan)]
         turn._notes["plans"] = kept
     plans = []
@@ -557,7 +468,7 @@ def plan_turn(strategy: Valuation, turn: Turn) -> TurnPlan:
     holders = np.flatnonzero(held == GOLDEN_DIE)
     if len(holders):
         plain, with_golden = (
-            _solve_all(strategy, turn, values, holders, using, store=True, scale=scale)
+            _solve_all(turn, values, holders, using, scale=scale, kept=False)
             for using in (False, True)
         )
         uses = _prefers_golden(with_golden.start_values(), plain.start_values())
@@ -566,9 +477,7 @@ def plan_turn(strategy: Valuation, turn: Turn) -> TurnPlan:
     for weasel in (False, True):
         games = np.flatnonzero(((held == WEASEL) == weasel) & ~golden)
         if len(games):
-            plans.append(
-                _solve_all(strategy, turn, values, games, False, weasel, store=True, scale=scale)
-            )
+            plans.append(_solve_all(turn, values, games, False, weasel, scale=scale, kept=False))
     return TurnPlan(values, golden, plans, scale)
 
 
