@@ -286,7 +286,8 @@ def graph(problem: Problem) -> Graph:
         base[..., :-1, 1] = base[..., 1:, 0]
 
     ways = [_ways(pool, golden, _ALL) for pool in pools]
-    nodes, leaves, first_node, first_leaf = [], [], [0], [0]
+    nodes: list[tuple[int, Any, float]] = []
+    leaves, first_node, first_leaf = [], [0], [0]
     for pool, all_ways in zip(pools, ways, strict=True):
         nodes.append((0, np.zeros(layers), 0.0))
         first_leaf.append(first_leaf[-1])
