@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
-from math import inf
+from math import inf, sqrt
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +21,9 @@ from pickosim.errors import PickosimError
 from pickosim.reports.layout import Grid
 from pickosim.reports.views import as_text, shown_views
 from pickosim.runs.folder import RunFolder
+from pickosim.stats.distributions import student_quantile
 from pickosim.studies.matchup_sums import GROUPS, _empty_game_sums, add_games
-from pickosim.studies.standings import FRAMES, tournament_frames
+from pickosim.studies.standings import FRAMES, Shares, tournament_frames
 
 tournament = partial(pickosim.tournament, workers=1)
 """In this process, unless a test says otherwise."""
@@ -85,12 +87,35 @@ def frames_by_hand(points: tuple[float, ...] | None = None) -> dict[str, pl.Data
 def test_the_sums_are_those_of_a_count_by_hand():
     sums = _empty_game_sums(3, 1)
     add_games(RANKS, np.zeros(RANKS.shape, np.uint16), SEATED, sums)
-    for number, blocks in enumerate(BLOCKS.values()):
-        totals = np.rint(PARTS * np.array(blocks)).astype(np.int64)
+    by_bot = [np.rint(PARTS * np.array(blocks)).astype(np.int64) for blocks in BLOCKS.values()]
+    for number, totals in enumerate(by_bot):
         assert sums.places[number].tolist() == totals.sum(axis=0).tolist()
-        assert sums.place_products[number].tolist() == (totals.T @ totals).tolist()
+        for other, others in enumerate(by_bot):
+            products = sums.place_products[number, :, other]
+            assert products.tolist() == (totals.T @ others).tolist()
     assert sums.places[:, 0].tolist() == sums.wins.sum(axis=1).tolist()
-    assert np.diagonal(sums.win_products).tolist() == sums.place_products[:, 0, 0].tolist()
+
+
+@pytest.mark.parametrize("points", [None, (5.0, 2.0, 1.0)])
+def test_a_lead_is_the_mean_difference_of_blocks(points):
+    """In games with both, block by block; a bot's other games count as well."""
+    sums = _empty_game_sums(3, 1)
+    add_games(RANKS, np.zeros(RANKS.shape, np.uint16), SEATED, sums)
+    part = {"blocks": np.array(2), **sums._asdict()}
+    shares = Shares([("a", "b", "c"), ("a", "d", "c")], [part, part], points)
+    worth = np.array((1.0, 0.0, 0.0) if points is None else (1.0, 0.25, 0.0))
+    a, b = (np.array(BLOCKS[bot]) @ worth / 3 for bot in "ab")
+    # a has four blocks, and b two of them: the mean of four values is the difference of the two means.
+    values = [a - 2 * b, a]
+    mean = sum(map(sum, values)) / 4
+    assert mean == pytest.approx(a.mean() - b.mean())
+    step = [2 / 3, 1 / 3]
+    variances = [2 * v.var(ddof=1) + 2 * s**2 / 2 for v, s in zip(values, step, strict=True)]
+    df = sum(variances) ** 2 / sum(variance**2 for variance in variances)
+    half = student_quantile(0.975, df) * sqrt(sum(variances)) / 4
+    lead = shares.difference("a", "b")
+    assert lead == pytest.approx((mean, mean - half, mean + half))
+    assert shares.difference("b", "a") == pytest.approx((-mean, -mean - half, half - mean))
 
 
 def test_who_ties_shares_the_places_that_the_tied_take_up():
@@ -249,10 +274,10 @@ def test_points_order_the_standings_where_wins_do_not():
     play = partial(tournament, bots, together=True, games=4_000, seed=1)
     wins, points = play(), play(points="1,1,1,0")
     assert wins.standings["bot"].head(2).to_list() == ["gambler", "cautious"]
-    assert wins.headline.startswith("`gambler` wins 32.15 % (95 %: ")
+    assert wins.headline.startswith("`gambler` is first: it wins 32.1")
     assert points.standings["bot"].head(2).to_list() == ["cautious", "gambler"]
-    assert points.headline.startswith("`cautious` averages 0.831 points (95 %: 0.8")
-    assert ") in its 4,000 games, `gambler` 0.801 points (95 %: 0." in points.headline
+    assert points.headline.startswith("`cautious` is first: it averages 0.83")
+    assert re.search(r" points a game, 0\.03\d* ± 0\.\d+ more than `gambler`", points.headline)
     assert (
         points.manifest["title"] == "One matchup, 4 players, rules classic, seed 1, points 1,1,1,0"
     )

@@ -178,7 +178,7 @@ def test_scores_and_ranks_are_those_of_the_games():
     assert ends(row, "mean_rank") == pytest.approx(rank_interval)
 
 
-def test_the_lead_in_ratings_is_said_with_its_error():
+def test_the_difference_of_ratings_comes_with_its_error():
     result = tournament(["eager", "random", "cautious"], games=600, seed=1)
     best, second = result.standings.sort("rating", descending=True).head(2).iter_rows(named=True)
     pair = result.pairs.row(
@@ -188,10 +188,28 @@ def test_the_lead_in_ratings_is_said_with_its_error():
     assert apart == pytest.approx(best["rating"] - second["rating"])
     assert low < apart < high
     assert result.remarks == [
-        "Ratings are relative to `eager`, which is 1500, among this field of 3 bots.",
-        f"The best rating, that of `{best['bot']}`, is {apart:.0f} ± {high - apart:.0f} points above the next, "
-        f"that of `{second['bot']}`: {'beyond' if low > 0 else 'within'} chance.",
+        "Ratings are relative to `eager`, which is 1500, among this field of 3 bots."
     ]
+
+
+@pytest.mark.parametrize(
+    ("bots", "options", "pattern"),
+    [
+        (["eager", "random"], {}, r"`eager` is first: it wins 9\d\.\d % of its games, 9\d\.?\d* ± \S+ points more "
+         r"than `random`\."),
+        (["eager", "threshold:target=24"], {"games": 20}, r"`\S+` is first: it wins \d\d\.\d % of its games, \S+ ± \S+ "
+         r"points more than `\S+`, which could be chance\."),
+        (["eager", "random"], {"points": "5,2"}, r"`eager` is first: it averages 4\.\d+ points a game, \S+ ± \S+ more "
+         r"than `random`\."),
+        (["eager", "eager"], {}, r"`eager` and `eager#2` are level: each wins 50\.?\d* ± \S+ % of its games\."),
+        (["eager", "random", "expected"], {"focus": "eager"}, r"Against 2 bots, `eager` wins 6\d\.\d % of its games, "
+         r"\S+ ± \S+ points more than an even share\."),
+        (["champion", "expected"], {"focus": "eager"}, r"Against 2 bots, `eager` wins .* points less than an even "
+         r"share\."),
+    ],
+)  # fmt: skip
+def test_the_headline_is_one_clause_with_one_verdict(bots, options, pattern):
+    assert re.fullmatch(pattern, tournament(bots, **{"games": 300} | options).headline)
 
 
 def test_win_shares_of_a_matchup_sum_to_one():
@@ -428,9 +446,17 @@ def test_a_sequential_test_decides_the_same_with_any_workers(workers, only_worke
     result = tournament(["eager", "cautious"], games="1M", sprt="0,1%", seed=2, workers=workers)
     test = result.manifest["result"]["sprt"]
     assert (test["verdict"], result.games) == ("H1", 1_120)
-    assert "`eager` wins 51 % against `cautious` rather than 50 %" in result.remarks[0]
+    (row,) = result.standings.filter(bot="eager").iter_rows(named=True)
+    share, low, high = (100 * end for end in ends(row, "win_share"))
+    measured = (
+        f"Measured: {share:.1f} % ± {(high - low) / 2:.1f}; stopping early overstates differences."
+    )
+    assert result.headline == (
+        f"Stopped after 1,120 games: `eager` is better than even against `cautious` (test at 5 %). {measured}"
+    )
     other = tournament(["cautious", "eager"], games="1M", sprt="0,1%", seed=2, workers=workers)
     assert other.manifest["result"]["sprt"]["verdict"] == "H0"
+    assert "`cautious` is not 1 point better than even against `eager`" in other.headline
 
 
 def test_a_sequential_test_ends_at_its_cap():
@@ -438,7 +464,10 @@ def test_a_sequential_test_ends_at_its_cap():
     result = tournament(bots, games=6_000, sprt="-0.05%,0.05%", seed=2)
     assert result.games == 6_000
     assert result.manifest["result"]["sprt"]["verdict"] is None
-    assert "no decision between 49.95 % and 50.05 % within the cap" in result.remarks[0]
+    assert result.headline.startswith(
+        "Not decided within 6,000 games: `eager` may be -0.05 or +0.05 points off even against "
+        "`threshold:target=24` (test at 5 %). Measured: "
+    )
 
 
 def test_a_sequential_test_of_more_than_two_bots_is_about_the_first():
@@ -448,10 +477,7 @@ def test_a_sequential_test_of_more_than_two_bots_is_about_the_first():
     test = result.manifest["result"]["sprt"]
     share = result.standings.row(by_predicate=pl.col("bot") == "eager", named=True)["win_share"]
     assert (test["verdict"], share > 0.4) == ("H1", True)
-    assert (
-        "`eager` wins 38.33 % against `cautious` and `random` rather than 33.33 %"
-        in result.remarks[0]
-    )
+    assert "`eager` is better than even against `cautious` and `random`" in result.headline
     worst = tournament(bots[::-1], games="100k", sprt="0,5%", players=3, focus="random", seed=1)
     assert worst.manifest["result"]["sprt"]["verdict"] == "H0"
 

@@ -194,9 +194,7 @@ class GameSums(NamedTuple):
     places: Ints
     """(P, P): by bot and place, in PARTS; k tied bots share the k places that they take up."""
     place_products: Ints
-    """(P, P, P): by bot, of two places."""
-    win_products: Ints
-    """(P, P): of two bots."""
+    """(P, P, P, P): of a bot's place and another's, by bot, place, other bot and its place."""
     score_products: Ints
     """(P, P): of two bots."""
     seat_wins_squared: Ints
@@ -294,7 +292,7 @@ def _empty_game_sums(players: int, scores: int) -> GameSums:
     single = ("ranks_squared", "seat_wins_squared", "seat_scores_squared")
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(single, (players,))
     shapes["score_counts"] = (players, scores)
-    shapes["place_products"] = (players, players, players)
+    shapes["place_products"] = (players,) * 4
     return GameSums(
         *(np.zeros(shapes.get(name, (players, players)), np.int64) for name in GameSums._fields)
     )
@@ -309,13 +307,12 @@ def add_games(
 ) -> None:
     """Add up games; ranks and scores are (R, B, P) by rotation, block and seat, like `bots`."""
     rotations, blocks, players = ranks.shape
-    wins, points = np.zeros(players, np.int64), np.zeros(players, np.int64)
-    finish = np.zeros(players, np.int64)
+    points, finish = np.zeros(players, np.int64), np.zeros(players, np.int64)
     seat_wins, seat_points = np.zeros(players, np.int64), np.zeros(players, np.int64)
     ahead = np.zeros((players, players), np.int64)
     places = np.zeros((players, players), np.int64)
     for block in range(blocks):
-        wins[:], points[:], seat_wins[:], seat_points[:] = 0, 0, 0, 0
+        points[:], seat_wins[:], seat_points[:] = 0, 0, 0
         ahead[:], places[:], finish[:] = 0, 0, 0
         for rotation in range(rotations):
             rank, score = ranks[rotation, block], scores[rotation, block]
@@ -330,7 +327,6 @@ def add_games(
                 sums.scores_squared[bot, seat] += scored * scored
                 sums.ranks[bot, seat] += rank[seat]
                 sums.score_counts[bot, scored] += 1
-                wins[bot] += won
                 points[bot] += scored
                 finish[bot] += rank[seat]
                 seat_wins[seat] += won
@@ -349,16 +345,12 @@ def add_games(
             sums.seat_wins_squared[bot] += seat_wins[bot] * seat_wins[bot]
             sums.seat_scores_squared[bot] += seat_points[bot] * seat_points[bot]
             for rival in range(players):
-                sums.win_products[bot, rival] += wins[bot] * wins[rival]
                 sums.score_products[bot, rival] += points[bot] * points[rival]
                 sums.ahead[bot, rival] += ahead[bot, rival]
                 sums.ahead_squared[bot, rival] += ahead[bot, rival] * ahead[bot, rival]
             for place in range(players):
                 sums.places[bot, place] += places[bot, place]
-                for other in range(players):
-                    sums.place_products[bot, place, other] += (
-                        places[bot, place] * places[bot, other]
-                    )
+                sums.place_products[bot, place] += places[bot, place] * places
 
 
 def _tie_weights() -> NDArray[np.int64]:

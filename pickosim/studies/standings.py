@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from itertools import permutations, product
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -19,8 +20,10 @@ from pickosim.stats.moments import (
     Rate,
     count_rate,
     mean_rate,
+    share_interval,
     share_rate,
     share_superiority,
+    stratified_mean,
 )
 from pickosim.stats.ratings import Ratings, rate
 from pickosim.studies.matchup_sums import COLUMNS as HOLDER_COLUMNS
@@ -140,27 +143,102 @@ def entries_of(
     return entries
 
 
-def win_moments(
-    bots: Sequence[str], matchups: Sequence[Matchup], sums: Sequence[Sums]
-) -> dict[str, list[Moments]]:
-    """Of every bot, the moments of its win share in a block, matchup by matchup."""
-    entries = entries_of(bots, matchups, sums)
-    return {bot: [_wins(*entry) for entry in entries[bot]] for bot in bots if entries[bot]}
+class Measured(NamedTuple):
+    """A share, or a difference of shares, and the ends of its interval; these are infinite if there is a single block."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def half(self) -> float:
+        """Half the interval."""
+        return (self.high - self.low) / 2
 
 
-def point_moments(
-    bots: Sequence[str], matchups: Sequence[Matchup], sums: Sequence[Sums], points: Points
-) -> dict[str, list[Moments]]:
-    """Of every bot, the moments of its points in a block, matchup by matchup; see `_points`."""
-    entries = entries_of(bots, matchups, sums)
-    return {
-        bot: [_points(*entry, points) for entry in entries[bot]] for bot in bots if entries[bot]
-    }
+@dataclass(frozen=True)
+class Shares:
+    """What orders the standings: win shares, or mean points as shares of the way from last place to first.
+
+    Headline, `--precision` and `--sprt` all take a bot's share and its interval from here.
+    """
+
+    matchups: Sequence[Matchup]
+    sums: Sequence[Sums]
+    points: Points | None = None
+
+    def bots(self) -> list[str]:
+        """Those that have played."""
+        return list(dict.fromkeys(bot for matchup in self.matchups for bot in matchup))
+
+    def moments(self, bot: str) -> list[Moments]:
+        """The moments of a bot's share in a block, matchup by matchup."""
+        return [_combined(*entry, self.points) for entry in self._weighted({bot: 1.0})]
+
+    def measured(self, bot: str) -> Measured:
+        """A bot's share and its interval."""
+        groups = self.moments(bot)
+        return Measured(stratified_mean(groups).mean, *share_interval(groups))
+
+    def difference(self, bot: str, rival: str) -> Measured:
+        """How far a bot's share is above that of a rival.
+
+        Matchups are independent of each other. What two bots of a matchup win is not, so their difference is taken
+        block by block.
+        """
+        played = {
+            name: sum(int(part["blocks"]) for part, _ in self._weighted({name: 1.0}))
+            for name in (bot, rival)
+        }
+        both = sum(int(part["blocks"]) for part, _ in self._weighted({bot: 1.0, rival: 1.0}))
+        weights = {bot: both / played[bot], rival: -both / played[rival]}
+        lead = stratified_mean(
+            [_combined(*entry, self.points) for entry in self._weighted(weights)]
+        )
+        return Measured(lead.mean, *lead.interval())
+
+    @property
+    def even(self) -> float:
+        """The share of a bot that is as good as its rivals."""
+        given = _by_place(self.points, len(self.matchups[0]))
+        return (sum(given) / len(given) - given[-1]) / (given[0] - given[-1])
+
+    @property
+    def scale(self) -> float:
+        """What a whole share is shown as: 100 %, or the points between first and last place."""
+        return 100.0 if self.points is None else self.points[0] - self.points[-1]
+
+    def shown(self, share: float) -> float:
+        """A share as it is shown: in %, or as points per game."""
+        return self.scale * share + (0.0 if self.points is None else self.points[-1])
+
+    def _weighted(self, weights: Mapping[str, float]) -> Iterator[tuple[Sums, dict[int, float]]]:
+        """The sums of the matchups of some bots, with the weights of these bots by their numbers there."""
+        for matchup, part in zip(self.matchups, self.sums, strict=True):
+            present = {k: weights[bot] for k, bot in enumerate(matchup) if bot in weights}
+            if present:
+                yield part, present
 
 
-def in_points(share: float, points: Points) -> float:
-    """Points per game, from the share of the way from the last place's points to the first's."""
-    return points[-1] + (points[0] - points[-1]) * share
+def _by_place(points: Points | None, players: int) -> Points:
+    """What each place counts: without points, only the first."""
+    return points or (1.0, *[0.0] * (players - 1))
+
+
+def _combined(part: Sums, weights: Mapping[int, float], points: Points | None) -> Moments:
+    """Moments of what some bots of a matchup come to together in a block, each with its weight.
+
+    A bot's points count as a share of the way from the last place's to the first's. So they lie between 0 and 1, and
+    have the interval of a share: without points, that of the win share.
+    """
+    players = len(part["places"])
+    given = _by_place(points, players)
+    worth = (np.array(given) - given[-1]) / (given[0] - given[-1])
+    bots, factors = list(weights), np.array(list(weights.values()))
+    totals = part["places"][bots] @ worth
+    products = np.einsum("i,aibj,j->ab", worth, part["place_products"][bots][:, :, bots], worth)
+    unit, step = PARTS * players, PARTS * float(abs(factors).max())
+    return _moments(part, factors @ totals, factors @ products @ factors, unit, step)
 
 
 def points_text(points: Points) -> str:
@@ -180,31 +258,14 @@ def ratings_of(bots: Sequence[str], matchups: Sequence[Matchup], sums: Sequence[
 
 def _wins(part: Sums, bot: int) -> Moments:
     """Moments of a bot's win share in a block."""
-    unit = PARTS * len(part["wins"])
-    return _moments(part, part["wins"][bot].sum(), part["win_products"][bot, bot], unit, PARTS)
+    return _place(part, bot, 0)
 
 
 def _place(part: Sums, bot: int, place: int) -> Moments:
     """Moments of the share of a block's games in which a bot took a place, counted from 0."""
     unit = PARTS * len(part["places"])
-    squares = part["place_products"][bot, place, place]
+    squares = part["place_products"][bot, place, bot, place]
     return _moments(part, part["places"][bot, place], squares, unit, PARTS)
-
-
-def _points(part: Sums, bot: int, points: Points) -> Moments:
-    """Moments of a bot's mean points in a block, as a share of the way from the last place's to the first's.
-
-    So they lie between 0 and 1, and have the interval of a share: with 1 for the first place and 0 for
-    all others, that of the win share.
-    """
-    worth = [(given - points[-1]) / (points[0] - points[-1]) for given in points]
-    places = list(enumerate(worth))
-    total = sum(share * float(part["places"][bot, place]) for place, share in places)
-    squares = sum(
-        share * other_share * float(part["place_products"][bot, place, other])
-        for (place, share), (other, other_share) in product(places, places)
-    )
-    return _moments(part, total, squares, PARTS * len(part["places"]), PARTS)
 
 
 def _scores(part: Sums, bot: int) -> Moments:
@@ -254,7 +315,7 @@ def _mean_points(entries: Sequence[Entry], points: Points | None) -> Row:
     """The mean points of a bot; nothing in a tournament without points."""
     if points is None:
         return {}
-    share = share_rate([_points(*entry, points) for entry in entries])
+    share = share_rate([_combined(part, {bot: 1.0}, points) for part, bot in entries])
     return rate_columns("mean_points", share.mapped(points[-1], points[0]))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, asdict, replace
 from functools import cached_property
 from itertools import cycle, islice
@@ -19,7 +19,7 @@ from pickosim.games.match import make_match
 from pickosim.rule_files import rules_text
 from pickosim.rules import check_players
 from pickosim.runs.tasks import Sums
-from pickosim.stats.moments import Moments, share_interval, stratified_mean
+from pickosim.stats.moments import Moments, stratified_mean
 from pickosim.stats.sprt import Sprt
 from pickosim.stats.sprt import parse as parse_sprt
 from pickosim.studies.arms import Chunk, blocks_per_chunk
@@ -47,18 +47,16 @@ from pickosim.studies.schedule import (
     looks,
     round_robin,
 )
-from pickosim.studies.sentences import about_few_blocks, listed, quoted
+from pickosim.studies.sentences import about_few_blocks, quoted
 from pickosim.studies.standings import (
     FRAMES,
     MAIN_FRAME,
     Points,
-    in_points,
-    point_moments,
+    Shares,
     points_text,
     ratings_of,
     tables_with,
     tournament_frames,
-    win_moments,
 )
 from pickosim.studies.study import (
     Frames,
@@ -67,7 +65,13 @@ from pickosim.studies.study import (
     stored,
     study_function,
 )
-from pickosim.studies.tournament_findings import VIEWS, about_ratings, headline
+from pickosim.studies.tournament_findings import (
+    VIEWS,
+    about_first,
+    about_focus,
+    about_ratings,
+    about_test,
+)
 
 DEFAULT_GAMES, DEFAULT_CAP = "20k", "10M"
 
@@ -362,25 +366,24 @@ class Tournament(OneRuleSetStudy):
 
         With points, that of a mean of points, as a share of those between the first place and the last.
         """
-        moments = self._moments(self.matchups, sums)
-        intervals = [share_interval(groups) for groups in moments.values()]
-        return max(high - low for low, high in intervals) / 2
+        shares = self._shares(sums)
+        return max(shares.measured(bot).half for bot in shares.bots())
 
-    def _moments(
-        self, matchups: Sequence[Matchup], sums: Sequence[Sums]
-    ) -> dict[str, list[Moments]]:
-        """Of every bot, the moments of what orders the standings, as a share."""
-        if self.place_points is None:
-            return win_moments(self.names, matchups, sums)
-        return point_moments(self.names, matchups, sums, self.place_points)
+    def _shares(self, sums: Sequence[Sums]) -> Shares:
+        """What orders the standings, in the matchups that have been played."""
+        played = [
+            (matchup, part) for matchup, part in zip(self.matchups, sums, strict=True) if part
+        ]
+        matchups, parts = zip(*played, strict=True)
+        return Shares(matchups, parts, self.place_points)
 
     def _verdict(self, sums: Sequence[Sums]) -> str | None:
         assert self.sprt is not None
         return self.sprt.verdict(*self._tested(sums)[:3], self.seats)
 
     def _tested(self, sums: Sequence[Sums]) -> Moments:
-        """The moments of the win share that a sequential test is about."""
-        (moments,) = win_moments(self.names, self.matchups, sums)[self.tested]
+        """The moments of the win share that a sequential test is about, whatever the points."""
+        (moments,) = Shares(self.matchups, sums).moments(self.tested)
         return moments
 
     # ------------------------------------------------------------------------------------------ results
@@ -393,13 +396,11 @@ class Tournament(OneRuleSetStudy):
 
     def status(self, sums: Sequence[Sums]) -> str:
         """Who leads, among those who have played."""
-        played = [k for k, part in enumerate(sums) if part]
-        moments = self._moments([self.matchups[k] for k in played], [sums[k] for k in played])
-        shares = {bot: stratified_mean(groups).mean for bot, groups in moments.items()}
-        leader = max(shares, key=shares.__getitem__)
-        if self.place_points is None:
-            return f"leader {leader} {100 * shares[leader]:.1f} %"
-        return f"leader {leader} {in_points(shares[leader], self.place_points):.2f} points"
+        shares = self._shares(sums)
+        by_bot = {bot: stratified_mean(shares.moments(bot)).mean for bot in shares.bots()}
+        leader = max(by_bot, key=by_bot.__getitem__)
+        value = shares.shown(by_bot[leader])
+        return f"leader {leader} {f'{value:.1f} %' if shares.points is None else f'{value:.2f} points'}"
 
     def summary(self, sums: Sequence[Sums], frames: Frames) -> dict[str, Any]:
         """What the tables do not say: how many games, why it stopped, what to keep in mind."""
@@ -407,7 +408,7 @@ class Tournament(OneRuleSetStudy):
         summary: dict[str, Any] = {
             "games": games,
             "unfinished": sum(int(part["unfinished"]) for part in sums),
-            "headline": headline(frames, self._is_fair),
+            "headline": self._headline(sums, frames, games),
         }
         remarks = list(self._about_schedule())
         if self.precision is not None:
@@ -420,12 +421,22 @@ class Tournament(OneRuleSetStudy):
                 "bounds": list(self.sprt.bounds),
                 "verdict": self._verdict(sums),
             }
-            remarks.append(self._about_test(summary["sprt"], games))
         rated = ratings_of(self.names, self.matchups, sums)
         remarks += [*about_ratings(rated), *rated.remarks]
         remarks += about_few_blocks(min(frames["standings"]["games"].to_list()) // self.seats)
         remarks += about_unfinished(summary["unfinished"])
         return summary | {"sentences": [], "remarks": remarks}
+
+    def _headline(self, sums: Sequence[Sums], frames: Frames, games: int) -> str:
+        """The verdict of the test, how the focus does, or who is first."""
+        shares, bots = self._shares(sums), frames["standings"]["bot"].to_list()
+        if self.sprt is not None:
+            rivals = [bot for bot in self.matchups[0] if bot != self.tested]
+            measured = Shares(self.matchups, sums).measured(self.tested)
+            return about_test(self.sprt, self._verdict(sums), self.tested, rivals, games, measured)
+        if self.focus is not None:
+            return about_focus(shares, self.focus, len(bots) - 1)
+        return about_first(shares, bots, self._is_fair)
 
     @property
     def _is_fair(self) -> bool:
@@ -464,23 +475,6 @@ class Tournament(OneRuleSetStudy):
         return (
             f"The widest 95 % interval of a win share is ± {100 * widest:.3f} points; ± {100 * wanted:g} "
             f"were asked for{end}"
-        )
-
-    def _about_test(self, test: Mapping[str, Any], games: int) -> str:
-        assert self.sprt is not None
-        even = 1 / self.seats
-        first = quoted(self.tested)
-        others = [quoted(bot) for bot in self.matchups[0] if bot != self.tested]
-        low, high = (f"{100 * (even + off):.4g} %" for off in (self.sprt.low, self.sprt.high))
-        verdict = {
-            "H0": f"{first} wins {low} against {listed(others)} rather than {high}",
-            "H1": f"{first} wins {high} against {listed(others)} rather than {low}",
-            None: f"no decision between {low} and {high} within the cap",
-        }[test["verdict"]]
-        bounds = " to ".join(f"{bound:.2f}" for bound in self.sprt.bounds)
-        return (
-            f"Sequential test: {verdict} (log-likelihood ratio {test['llr']:.2f}, bounds {bounds}, "
-            f"{games:,} games)."
         )
 
 

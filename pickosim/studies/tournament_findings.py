@@ -2,87 +2,124 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from math import inf
+from collections.abc import Iterator, Sequence
+from math import inf, isclose
 
 import polars as pl
 
-from pickosim.columns import PLACE_POINTS, Row, percent
 from pickosim.runs.results import Results
 from pickosim.stats.ratings import Ratings
-from pickosim.studies.sentences import quoted
-from pickosim.studies.standings import ALL_BOTS, ANCHOR, FRAMES, deciding_column, points_text
+from pickosim.stats.sprt import Sprt
+from pickosim.studies.sentences import listed, plus_minus, quoted
+from pickosim.studies.standings import (
+    ALL_BOTS,
+    ANCHOR,
+    FRAMES,
+    Measured,
+    Shares,
+    deciding_column,
+    points_text,
+)
 from pickosim.studies.views import MOST_ROWS, Crossed, Dots, Listed, View
 
 # ------------------------------------------------------------------------------------------------ headline
 
 
-def headline(frames: dict[str, pl.DataFrame], comparable: bool) -> str:
-    """Who leads, and whether that is beyond chance; `comparable`: whether all bots had the same opponents."""
-    first, *others = frames["standings"].head(2).to_dicts()
-    by = deciding_column(first)
-    bot, games = quoted(first["bot"]), f"its {first['games']:,} games"
-    if by == "win_share":
-        said, figures = f"{bot} wins {_share(first, by)} of {games}", "win shares"
-    else:
-        said, figures = f"{bot} averages {_points_text(first)} in {games}", "points"
+def about_first(shares: Shares, bots: Sequence[str], comparable: bool) -> str:
+    """Who is first, and whether its lead is significant; the bots are in the order of the standings.
+
+    `comparable`: whether all bots had the same opponents.
+    """
+    first, *others = bots
+    subject, share = quoted(first), _in_words(shares, shares.measured(first))
     if not others:
-        return f"{said}."
-    (second,) = others
-    its = _share(second, by) if by == "win_share" else _points_text(second)
-    said += f", {quoted(second['bot'])} {its}."
+        return f"{subject} {share}."
     if not comparable:
-        said += f" They had different opponents, so their {figures} do not say who is better."
-    elif first[f"{by}_low"] > second[f"{by}_high"]:
-        said += " The lead is beyond chance: the two intervals do not touch."
-    else:
-        said += " The lead may be chance: the two intervals overlap."
-    met = frames["pairs"].filter(
-        (pl.col("bot") == first["bot"]) & (pl.col("rival") == second["bot"])
-    )
-    if not len(met) or len(frames["standings"]) == 2:
-        return said
-    (pair,) = met.to_dicts()
-    beyond = pair["ahead_low"] > 0.5 or pair["ahead_high"] < 0.5
+        return f"{subject} is first: it {share}. The bots had different opponents; ratings allow for that."
+    lead = shares.difference(first, others[0])
+    if not lead.value:
+        return f"{subject} and {quoted(others[0])} are level: each {share}."
+    return f"{subject} is first: it {_compared(shares, first, lead)} than {quoted(others[0])}{_chance(lead)}."
+
+
+def about_focus(shares: Shares, bot: str, rivals: int) -> str:
+    """How the bot of a gauntlet does, and whether that differs significantly from an even share."""
+    share, even = shares.measured(bot), shares.even
+    apart = Measured(*(end - even for end in share))
     return (
-        f"{said} In games with both, {quoted(first['bot'])} finishes ahead in {_share(pair, 'ahead')} of "
-        f"{pair['games']:,}, {'beyond' if beyond else 'within'} chance."
+        f"Against {rivals} {'bot' if rivals == 1 else 'bots'}, {quoted(bot)} {_compared(shares, bot, apart)} than an "
+        f"even share{_chance(apart)}."
     )
 
 
-def _share(row: Row, name: str) -> str:
-    """A share with its interval."""
-    low, high = 100 * row[f"{name}_low"], 100 * row[f"{name}_high"]
-    return f"{percent(row[name])} (95 %: {low:.2f} to {high:.2f})"
+def _in_words(shares: Shares, share: Measured) -> str:
+    """What a bot wins, with half its interval."""
+    return _words(shares).format(plus_minus(shares.shown(share.value), shares.scale * share.half))
 
 
-def _points_text(row: Row) -> str:
-    """Mean points with their interval."""
-    value, low, high = (
-        PLACE_POINTS.text(row[f"mean_points{end}"]) for end in ("", "_low", "_high")
+def _compared(shares: Shares, bot: str, apart: Measured) -> str:
+    """What a bot wins, and how much more or less that is, to as many places."""
+    difference = plus_minus(abs(shares.scale * apart.value), shares.scale * apart.half)
+    places = len(difference.split()[0].partition(".")[2])
+    share = f"{shares.shown(shares.measured(bot).value):.{max(1, places)}f}"
+    points = " points" if shares.points is None else ""
+    return f"{_words(shares).format(share)}, {difference}{points} {'more' if apart.value > 0 else 'less'}"
+
+
+def _words(shares: Shares) -> str:
+    return "wins {} % of its games" if shares.points is None else "averages {} points a game"
+
+
+def _chance(apart: Measured) -> str:
+    return "" if apart.low > 0 or apart.high < 0 else ", which could be chance"
+
+
+def about_test(
+    test: Sprt, verdict: str | None, bot: str, rivals: Sequence[str], games: int, share: Measured
+) -> str:
+    """What a sequential test decided, and what was measured; which hypothesis is true, no test says."""
+    against = f"even against {listed([quoted(rival) for rival in rivals])}"
+    if verdict == "H0":
+        decided, risk = _below(quoted(bot), test.high, against), test.beta
+    elif verdict == "H1":
+        decided, risk = _above(quoted(bot), test.low, against), test.alpha
+    else:
+        decided, risk = "", max(test.alpha, test.beta)
+    result = f"Measured: {100 * share.value:.1f} % ± {100 * share.half:.1f}"
+    if not decided:
+        low, high = (f"{100 * off:+g}" for off in (test.low, test.high))
+        return (
+            f"Not decided within {games:,} games: {quoted(bot)} may be {low} or {high} points off {against} "
+            f"(test at {100 * risk:g} %). {result}."
+        )
+    return (
+        f"Stopped after {games:,} games: {decided} (test at {100 * risk:g} %). {result}; stopping early overstates "
+        "differences."
     )
-    return f"{value} points (95 %: {low} to {high})"
+
+
+def _below(bot: str, off: float, even: str) -> str:
+    """That a bot wins less than so far off an even share."""
+    if off > 0:
+        return f"{bot} is not {_points(off)} better than {even}"
+    return f"{bot} is {f'more than {_points(-off)} ' if off else ''}worse than {even}"
+
+
+def _above(bot: str, off: float, even: str) -> str:
+    """That a bot wins more than so far off an even share."""
+    if off < 0:
+        return f"{bot} is not {_points(-off)} worse than {even}"
+    return f"{bot} is {f'more than {_points(off)} ' if off else ''}better than {even}"
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:g} point{'' if isclose(share, 0.01) else 's'}"
 
 
 def about_ratings(rated: Ratings) -> Iterator[str]:
-    """What the ratings are relative to, and by how much the best of several leads; of two bots, shares say it better."""
+    """What the ratings of several bots are relative to; of two bots, shares say it better."""
     if len(rated.ratings) > 2:
         yield _scale_of(rated.ratings)
-    known = rated.ratings.with_row_index("number").filter(
-        pl.col("rating").is_finite(),
-        pl.col("rating_error").is_not_null() | (pl.col("name") == ANCHOR),
-    )
-    best, *others = known.sort("rating", descending=True).to_dicts() or [{}]
-    rivals = [row for row in others if row["field"] == best["field"]]
-    if len(rivals) < 2:
-        return
-    apart, low, high = rated.difference(best["number"], rivals[0]["number"])
-    if apart is None or low is None or high is None:
-        return
-    yield (
-        f"The best rating, that of {quoted(best['name'])}, is {apart:.0f} ± {(high - low) / 2:.0f} points above "
-        f"the next, that of {quoted(rivals[0]['name'])}: {'beyond' if low > 0 else 'within'} chance."
-    )
 
 
 def _scale_of(ratings: pl.DataFrame) -> str:
