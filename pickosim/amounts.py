@@ -65,6 +65,14 @@ def parse_count(text: str | int, what: str = "games") -> int:
     return int(whole)
 
 
+def amount_text(number: int) -> str:
+    """A whole number as `parse_count` takes it; short if it is round, e.g. 340k or 1.4M."""
+    for suffix, unit in (("M", 10**6), ("k", 10**3)):
+        if number >= unit and number % (unit // 10) == 0:
+            return f"{number / unit:g}{suffix}"
+    return f"{number}"
+
+
 def parse_share(text: str | float, what: str) -> float:
     """A share between 0 and 1, e.g. 0.2% or 0.002."""
     written = str(text).strip()

@@ -132,8 +132,8 @@ _ALL = (
     _text("rules", "rules", "All options of the rules, as JSON."),
     _text("by", "by", "What pick-ups are told apart by: the `phase` of the game, the `standing` of the player, or the `former` specialist."),
     _text("group", "group", "Which of them."),
-    _text("verdict", "verdict", "`too strong` or `too weak` if the corrected interval of the difference from the mean lies outside the band, `balanced` if it lies inside, otherwise `undecided`."),
-    _count("more_games", "more games", "If undecided: about so many more ordinary games would tell; null if that is beyond reach.", pl.Int64),
+    _text("verdict", "verdict", "`too strong` or `too weak` if the corrected interval of `from_others` lies outside the band, `balanced` if it lies inside, otherwise `undecided`."),
+    _count("more_games", "more games", "If undecided: the number of further ordinary games that gives a verdict with a chance of about 80 %, if the difference is as measured; null if that is beyond reach.", pl.Int64),
     _count("players", "players", "Players per game."),
     _count("seat", "seat", "The seat; 0 begins."),
     _count("turn", "turn", "Number of a turn, counted from 1 over the whole game."),
@@ -201,7 +201,7 @@ _ALL = (
     _number("score_gain", SIGNED, "score gain", "What the specialist adds to the score."),
     _number("pick_ups", NUMBER, "pick-ups", "How often per game a player gains the specialist (raven: is paid by it)."),
     _number("held_above_even", POINTS, "holders win, above even (association)", "By how much players who hold the specialist at the end win more than an even share: an association, not an effect, as players who do well also get more specialists. Null if nobody held it; nobody ever holds the raven."),
-    _number("from_mean", POINTS, "from the mean", "How far the gain is from the mean of all specialists; the interval is corrected for their number (Bonferroni)."),
+    _number("from_others", POINTS, "vs the others", "How far the gain is from the mean of all specialists without the highest and the lowest (with fewer than four: from the mean of the others); the interval is corrected for their number (Bonferroni)."),
     Column("as_given", pl.Boolean, None, "as given", "Whether this is the setting of the rules as given."),
 )  # fmt: skip
 

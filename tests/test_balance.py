@@ -1,4 +1,4 @@
-"""Specialists measured: every figure from the games themselves, placebos and known effects."""
+"""What specialists are worth: every figure from the games themselves, placebos and known effects."""
 
 from __future__ import annotations
 
@@ -39,7 +39,16 @@ from pickosim.studies.balance import Balance, Part, default_bots, on_tile
 from pickosim.studies.balance_findings import findings
 from pickosim.studies.ladder import strongest
 from pickosim.studies.options import make_options
-from pickosim.studies.pickup_worths import FRAMES, Case, Level, PickupJob, judged, pickup_rows
+from pickosim.studies.pickup_worths import (
+    FRAMES,
+    GROUPS,
+    Case,
+    Level,
+    PickupJob,
+    centre_weights,
+    judged,
+    pickup_rows,
+)
 from pickosim.studies.schedule import lane
 
 TILES = "tiles={21=1,22=1,23=1,24=1,25=2,26=2,27=2,28=2}"
@@ -143,8 +152,9 @@ def test_pick_ups_are_what_the_games_say(measured):
     cases = [Case(name, quick()) for name in SPECIALISTS]
     totals = pickup_totals(cases, "cautious", 3, first, 300)
     means, covariance = worths(totals)
-    centre = np.eye(6) - 1 / 6
-    errors = np.sqrt((centre @ covariance @ centre).diagonal())
+    middle = sorted(range(6), key=lambda k: means[k])[1:-1]
+    apart = np.eye(6) - np.isin(range(6), middle) / 4
+    errors = np.sqrt((apart @ covariance @ apart.T).diagonal())
     for k, name in enumerate(SPECIALISTS):
         row = row_of(measured.pickups, bot="cautious", players=3, specialist=name)
         assert row["games"] == 300
@@ -153,9 +163,9 @@ def test_pick_ups_are_what_the_games_say(measured):
         half = (row["gain_high"] - row["gain_low"]) / 2
         plain = norm.ppf(0.975) * sqrt(covariance[k, k])
         assert plain < half < 1.3 * plain  # Student's t, and two more games that nobody played
-        assert row["from_mean"] == pytest.approx(means[k] - means.mean())
+        assert row["from_others"] == pytest.approx(means[k] - means[middle].mean())
         corrected = t.ppf(1 - 0.025 / 6, 299) * errors[k]
-        assert row["from_mean_high"] - row["from_mean"] == pytest.approx(corrected)
+        assert row["from_others_high"] - row["from_others"] == pytest.approx(corrected)
 
 
 def test_holders_are_those_of_the_same_games(measured):
@@ -308,7 +318,7 @@ def test_a_handicap_that_does_nothing_has_intervals_that_cover_nothing_95_percen
     covered = {"gain": 0, "score_gain": 0}
     for number in range(repetitions):  # every repetition has dice of its own
         sums, _ = job.play(SEED, (repetitions + number) * blocks, blocks)
-        (row,) = pickup_rows([Level(fickle, 2, sums)], ["weasel"], 0.01)
+        (row,) = pickup_rows([Level(fickle, 2, sums)], ["weasel"], ["weasel"], 0.01)
         for name in covered:
             assert row[f"{name}_low"] < row[f"{name}_high"]
             covered[name] += row[f"{name}_low"] <= 0 <= row[f"{name}_high"]
@@ -462,11 +472,11 @@ def test_pick_ups_that_never_happen_have_no_worth():
     assert results.headline == "Nobody gained any of these specialists in these games."
 
 
-def test_what_is_not_beyond_chance_is_not_told_as_if_it_were():
-    results = balance(alone("apple", "apple_worms=0"), ["eager"], 2, 60)
-    headline, sentences = findings(results.frames, "eager", 0.01)
+def test_what_could_be_chance_is_not_called_significant():
+    found = balance(alone("apple", "apple_worms=0"), ["eager"], 2, 60)
+    headline, sentences = findings(found.frames, "eager", 0.01)
     assert headline.startswith("A pick-up of the apple is worth +0 ± ")
-    assert not any("beyond chance" in sentence for sentence in sentences)
+    assert not any("significant" in sentence for sentence in sentences)
 
 
 @pytest.mark.parametrize(
@@ -515,48 +525,67 @@ def test_what_is_told_fits_the_terminal(varied, width):
     text = terminal_text(varied, width)
     assert max(map(len, text.splitlines())) <= width
     for words in (
-        "what one is worth",
+        "What a pick-up is worth",
         "by phase, standing",
         "●",
         "by starting tile",
         "° as given",
         "an association",
     ):
-        assert words in text
+        assert words in " ".join(text.split())
 
 
 def test_a_verdict_is_where_the_corrected_interval_lies():
-    def verdict(mean: float, error: float, games: int = 1000) -> tuple[str, int | None]:
-        row = judged(Estimate(mean, error), 0.01, games, 6)
+    def verdict(mean: float, error: float) -> str:
+        row = judged(Estimate(mean, error), 0.01, 1000, 6)
         low, high = Estimate(mean, error).interval(1 - 0.05 / 6)
-        assert (row["from_mean_low"], row["from_mean_high"]) == pytest.approx((low, high))
-        return row["verdict"], row["more_games"]
+        assert (row["from_others_low"], row["from_others_high"]) == pytest.approx((low, high))
+        assert row["verdict"] == "undecided" or row["more_games"] is None
+        return row["verdict"]
 
-    assert verdict(0.03, 0.005) == ("too strong", None)
-    assert verdict(-0.03, 0.005) == ("too weak", None)
-    assert verdict(0.0, 0.001) == ("balanced", None)
-    assert verdict(0.0, 0.0) == ("balanced", None)
+    assert verdict(0.03, 0.005) == "too strong"
+    assert verdict(-0.03, 0.005) == "too weak"
+    assert verdict(0.0, 0.001) == verdict(0.0, 0.0) == "balanced"
     # An interval of ± 1.96 errors would be outside of the band; that of six comparisons is not.
-    assert verdict(0.021, 0.005)[0] == "undecided"
-    assert verdict(0.01, 0.005) == ("undecided", None)
-    undecided, more = verdict(0.02, 0.01)
-    assert undecided == "undecided" and more is not None
-    # With that many more games, an interval that shrinks as the root of their number ends at the band.
-    assert verdict(0.02, 0.01 / sqrt((1000 + more) / 1000), 1000 + more)[0] == "too strong"
+    assert verdict(0.021, 0.005) == "undecided"
     assert judged(Estimate(0.02, 0.001), 0.01, 1000, 1)["verdict"] is None
+
+
+@pytest.mark.parametrize("mean", [0.025, -0.025, 0.004, -0.004, 0.0])
+def test_the_games_that_would_decide_do_so_in_80_percent_of_runs(mean):
+    """If the difference is as measured: on either side of the band, inside near an end, and in the middle."""
+    more = judged(Estimate(mean, 0.01), 0.01, 10_000, 6)["more_games"]
+    error = 0.01 / sqrt(1 + more / 10_000)
+    drawn = np.random.default_rng(3).normal(mean, error, 4000)
+    verdicts = [judged(Estimate(one, error), 0.01, 1, 6)["verdict"] for one in drawn]
+    right = "balanced" if abs(mean) < 0.01 else "too strong" if mean > 0 else "too weak"
+    assert verdicts.count(right) / 4000 == pytest.approx(0.8, abs=0.03)
+    assert set(verdicts) == {right, "undecided"}
+
+
+def test_no_number_of_games_decides_at_the_edge_of_the_band():
+    assert judged(Estimate(0.01, 0.005), 0.01, 1000, 6)["more_games"] is None
+
+
+def test_a_worth_is_compared_with_the_mean_without_the_highest_and_the_lowest():
+    means = np.array([0.01, 0.09, 0.02, -0.05, 0.03, 0.02])
+    np.testing.assert_allclose(centre_weights(means) @ means, 0.02)
+    # An outlier makes no other specialist one.
+    np.testing.assert_allclose(centre_weights(means + 9 * np.eye(6)[1]) @ means, 0.02)
+    few = np.array([0.01, 0.09, 0.02])
+    np.testing.assert_allclose(centre_weights(few) @ few, [0.055, 0.015, 0.05])
+    np.testing.assert_allclose(centre_weights(few[:2]) @ few[:2], [0.09, 0.01])
+    np.testing.assert_allclose(centre_weights(few[:1]) @ few[:1], 0)
 
 
 def test_a_specialist_that_nobody_gains_has_no_verdict_and_no_part_in_the_mean():
     pickups = balance(quick("bratworms=0"), ["eager"], 2, 80, SEED).pickups
-    raven, others = (
-        pickups.filter(specialist="raven"),
-        pickups.filter(pl.col("specialist") != "raven"),
-    )
+    raven = pickups.filter(specialist="raven")
+    others = pickups.filter(pl.col("specialist") != "raven")
     assert row_of(raven)["verdict"] is None
-    assert row_of(raven)["from_mean"] is None
-    assert others["from_mean"].sum() == pytest.approx(0)
-    expected = others["gain"] - others["gain"].mean()
-    assert others["from_mean"].to_list() == pytest.approx(expected.to_list())
+    assert row_of(raven)["from_others"] is None
+    expected = others["gain"] - others["gain"].sort()[1:-1].mean()
+    assert others["from_others"].to_list() == pytest.approx(expected.to_list())
 
 
 def test_verdicts_of_equal_specialists_are_seldom_wrong():
@@ -565,10 +594,23 @@ def test_verdicts_of_equal_specialists_are_seldom_wrong():
     alarms = 0
     for _ in range(1000):
         means = rng.normal(0, 1, 6)
-        apart = means - means.mean()
-        rows = [judged(Estimate(mean, sqrt(5 / 6)), 1e-9, 100, 6) for mean in apart]
+        weights = np.eye(6) - centre_weights(means)
+        errors = np.sqrt((weights @ weights.T).diagonal())
+        rows = [
+            judged(Estimate(mean, error), 1e-9, 100, 6)
+            for mean, error in zip(weights @ means, errors, strict=True)
+        ]
         alarms += any(row["verdict"] in ("too strong", "too weak") for row in rows)
     assert alarms / 1000 < 0.065
+
+
+def test_one_specialist_that_is_asked_for_gets_the_verdict_that_it_has_among_all(measured):
+    alone = balance(quick(), BOTS, "2,3", 300, SEED, specialists="weasel")
+    rows = measured.pickups.filter(specialist="weasel")
+    assert_frame_equal(alone.pickups.drop("p_adjusted"), rows.drop("p_adjusted"))
+    assert_frame_equal(alone.pickups_by, measured.pickups_by.filter(specialist="weasel"))
+    verdict = row_of(rows, bot="cautious", players=2)["verdict"]
+    assert f"{verdict}. Points of win share per pick-up, compared with the others" in alone.headline
 
 
 def found_of(
@@ -582,12 +624,17 @@ def found_of(
             "players": 4,
             "specialist": specialist,
             "pick_ups": 2.0,
+            "games": 10_000,
             "verdict": verdict,
             "more_games": 5000 if verdict == "undecided" else None,
             "p_adjusted": 1.0,
             **{
                 name + end: value + side * half
-                for name, value in (("gain", gain), ("from_mean", gain), ("held_above_even", held))
+                for name, value in (
+                    ("gain", gain),
+                    ("from_others", gain - 0.02),
+                    ("held_above_even", held),
+                )
                 for end, side in (("", 0), ("_low", -1), ("_high", 1))
             },
         }
@@ -608,20 +655,83 @@ def test_the_headline_answers_at_the_strongest_level_and_says_where_levels_disag
     }
     headline, sentences = findings(found_of(gains, 0.001), "winner", 0.01)
     assert headline == (
-        "Too strong: the raven (+5.0 ± 0.2). Too weak: the weasel (-1.0 ± 0.2). Undecided: the apple "
-        "(+2.0 ± 0.2). Points of win share per pick-up (`winner`, 4 players); the mean of all is +2.00, and "
-        "within ± 1 of it is balanced."
+        "When all four play like `winner`, a strong bot: the raven (+3.0 ± 0.2) is too strong; the weasel (-3.0 ± 0.2) "
+        "is too weak; the apple (+0.0 ± 0.2) is undecided. Points of win share per pick-up, compared with the others "
+        "(+2.00); within ± 1 is balanced."
     )
     text = " ".join(sentences)
-    assert "more games that would tell: the apple about 5,000." in text
+    assert "To decide on the apple, play about 5,000 more games: `--games 15k` (a verdict" in text
     assert (
-        "Levels disagree about the raven: too strong with `winner`, 4 players, balanced with"
+        "With `winner`, 4 players, the raven is too strong, but balanced with `eager`, 4 players."
         in text
     )
-    assert "disagree about the apple" not in text  # one of both is undecided
     same = dict.fromkeys(gains, (0.02, "balanced"))
     headline, _ = findings(found_of(same, 0.001), "winner", 0.01)
-    assert headline.startswith("No specialist is too strong or too weak: the raven")
+    assert (
+        "the raven (+0.0 ± 0.2), the apple (+0.0 ± 0.2) and the weasel (+0.0 ± 0.2) are balanced."
+        in headline
+    )
+
+
+def test_the_headline_says_how_good_the_bot_is():
+    for bot, words in (
+        ("champion", "play like `champion`, the strongest bot:"),
+        ("eager", "play like `eager`, a weak bot:"),
+        ("mine.py", "play like `mine.py`:"),
+    ):
+        headline, _ = findings(found_of({(bot, "raven"): (0.02, "balanced")}, 0.001), bot, 0.01)
+        assert words in headline
+
+
+def test_each_undecided_specialist_has_its_number_of_games():
+    gains = {("a", name): (0.02, "undecided") for name in ("raven", "apple", "weasel")}
+    more = {"raven": 1_200_000, "apple": None, "weasel": 330_000}
+    tables = found_of(gains, 0.001)
+    tables["pickups"] = tables["pickups"].with_columns(
+        more_games=pl.col("specialist").replace_strict(more, return_dtype=pl.Int64)
+    )
+    _, (decide, edge, *_) = findings(tables, "a", 0.01)
+    assert decide == (
+        "To decide on the weasel, play about 330,000 more games: `--games 340k`; on the raven, 1,200,000: "
+        "`--games 1.3M` (a verdict in about 80 % of such runs)."
+    )
+    assert edge == "The apple is at the edge of the band, where no number of games decides."
+
+
+def by_phase(gains: np.ndarray, error: float) -> dict:
+    """Tables of a balance with these gains by specialist and phase."""
+    half = norm.ppf(0.975) * error
+    names = [group for by, group in GROUPS if by == "phase"]
+    rows = [
+        {
+            "bot": "a",
+            "players": 4,
+            "specialist": specialist,
+            "by": "phase",
+            "group": group,
+            "gain": gain,
+            "gain_low": gain - half,
+            "gain_high": gain + half,
+        }
+        for specialist, own in zip(SPECIALISTS, gains, strict=True)
+        for group, gain in zip(names, own, strict=True)
+    ]
+    return found_of({("a", "raven"): (0.0, "balanced")}, 0.01) | {"pickups_by": pl.DataFrame(rows)}
+
+
+def test_phases_of_equal_worth_are_seldom_said_to_differ():
+    """Six specialists and five phases, all alike."""
+
+    def differs(gains: np.ndarray) -> bool:
+        _, sentences = findings(by_phase(gains, 0.01), "a", 0.01)
+        return any("By phase" in text for text in sentences)
+
+    rng = np.random.default_rng(5)
+    alarms = sum(differs(rng.normal(0, 0.01, (6, 5))) for _ in range(300))
+    assert alarms / 300 <= 0.05
+    planted = np.zeros((6, 5))
+    planted[2, 4] = 0.1
+    assert differs(planted)
 
 
 def test_what_holders_win_is_told_as_an_association():
@@ -645,9 +755,9 @@ def test_levels_that_differ_by_chance_alone_are_seldom_said_to_differ():
         _, sentences = findings(found_of(gains, 0.001), "c", 0.01)
         alarms += any("The worth depends on who plays" in sentence for sentence in sentences)
     assert alarms / 200 < 0.08
-    gains = {(bot, name): (0.05 * (bot == "a"), "balanced") for bot, name in every}
-    _, sentences = findings(found_of(gains, 0.001), "c", 0.01)
-    assert any("beyond chance in 12 of 18 comparisons" in sentence for sentence in sentences)
+    found = {(bot, name): (0.05 * (bot == "a"), "balanced") for bot, name in every}
+    _, sentences = findings(found_of(found, 0.001), "c", 0.01)
+    assert any("significantly in 12 of 18 comparisons" in sentence for sentence in sentences)
 
 
 def test_the_strongest_level_is_the_one_that_wins_most():
@@ -677,7 +787,7 @@ def test_the_command_line(tmp_path, capsys):
         == 0
     )
     shown = capsys.readouterr()
-    assert "Points of win share per pick-up (`eager`, 2 players)" in shown.out.splitlines()[0]
+    assert shown.out.startswith("When both play like `eager`, a weak bot: ")
     assert pl.read_csv(folder / "pickups.csv").columns == list(FRAMES["pickups"].schema)
     assert cli.run(["resume", str(folder), "--workers", "1", "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)

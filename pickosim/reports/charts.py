@@ -9,7 +9,7 @@ shares, spans of quantiles, lines, heat maps. Each is drawn from *points*, rows 
     said     the same in words, shown under the pointer
     panel    the small chart it belongs to, if there are several
     group    what shares a row is told apart by colour
-    at       where the dashed line of that panel is
+    at       where the dashed line of that panel is; with a band around it (band_low, band_high), a line in its row
     beyond   whether it is beyond chance: a full dot, otherwise a hollow one
 """
 
@@ -129,6 +129,8 @@ def theme(scheme: str) -> dict[str, Any]:
             "interval": {"color": colour["accent"], "strokeWidth": 2, "strokeCap": "round"},
             "dot": {"color": colour["accent"]},
             "hole": {"color": colour["paper"]},
+            "band": {"color": colour["quiet"], "opacity": 0.18},
+            "centre": {"color": colour["quiet"], "thickness": 1},
             "reference": {"color": colour["quiet"], "strokeDash": [4, 3]},
             "bars": {"color": colour["accent"]},
             "span": {"color": colour["accent"], "strokeWidth": 1.5},
@@ -176,6 +178,9 @@ def points_of(view: View, chart: Dots, rows: Sequence[Point]) -> list[Point]:
         point["said"] = f"{name}: {value_text(row, chart.value, form)}{games_text(row)}"
         if chart.at is not None:
             point["at"] = _scaled(form, row[chart.at]) if isinstance(chart.at, str) else chart.at
+        if chart.band and point["at"] is not None:
+            half = form.scale * row[chart.band]
+            point |= {"band_low": point["at"] - half, "band_high": point["at"] + half}
         if chart.panel:
             point["panel"] = broken(name_of(chart.panel, row), 30)
         if len(groups) > 1 or line:
@@ -318,6 +323,13 @@ def dots(points: Sequence[Point], title: str | None, *, free: bool = False) -> D
         del layers[-1]
     if all(point.get("at") is None for point in points):
         del layers[0]
+    if (
+        "band_low" in points[0]
+    ):  # every row has its own line and band; they meet where they are the same
+        layers[:1] = [
+            base.mark_bar(style="band", size=ROW).encode(x="band_low:Q", x2="band_high:Q", y=y),
+            base.mark_tick(style="centre", size=ROW).encode(x="at:Q", y=y),
+        ]
     return _in_panels(layers, points, _height(labels, len(order)), free="x" if free else "")
 
 

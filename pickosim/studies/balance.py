@@ -247,9 +247,14 @@ class Balance(OneRuleSetStudy):
 
     @property
     def measured(self) -> tuple[str, ...]:
+        """All specialists of the rules, as a verdict compares one with the others; only those asked for are shown."""
+        return tuple(self.rule_set.specialists)
+
+    @property
+    def asked(self) -> tuple[str, ...]:
         """The specialists asked for, or all of the rules; in the order of the rules page."""
         wanted = SPECIALISTS if self.specialists is None else self.specialists
-        return tuple(name for name in self.rule_set.specialists if name in wanted)
+        return tuple(name for name in self.measured if name in wanted)
 
     @property
     def cap(self) -> int:
@@ -309,7 +314,7 @@ class Balance(OneRuleSetStudy):
         ordinary = [Part(*table) for table in tables]
         if not self.sensitivity:
             return ordinary
-        return [*ordinary, *(Part(*table, name) for table in tables for name in self.measured)]
+        return [*ordinary, *(Part(*table, name) for table in tables for name in self.asked)]
 
     @property
     def parts(self) -> int:
@@ -322,7 +327,7 @@ class Balance(OneRuleSetStudy):
         Settings do not follow right after the ordinary games: published figures were played in these lanes.
         """
         tables = len(self.entrants) * len(self.players)
-        return part if part < tables else part + tables * len(self.measured)
+        return part if part < tables else part + tables * len(self.asked)
 
     def stage(self, number: int, sums: Sequence[Sums]) -> list[Chunk]:
         """Ordinary games up to the next look; when all worths are certain enough, the settings."""
@@ -380,7 +385,7 @@ class Balance(OneRuleSetStudy):
 
     def _half_width(self, sums: Sums) -> float:
         """Half the widest interval of a worth."""
-        moments = [worth_moments(sums, k) for k in range(len(self.measured))]
+        moments = [worth_moments(sums, self.measured.index(name)) for name in self.asked]
         ends = [stratified_mean([own]).interval() for own in moments if own is not None]
         return max(((high - low) / 2 for low, high in ends), default=0.0)
 
@@ -452,8 +457,8 @@ class Balance(OneRuleSetStudy):
         """All result tables."""
         levels = [level for _, level in self._played_parts(sums, False)]
         rows: dict[str, Any] = {
-            "pickups": pickup_rows(levels, self.measured, self.band),
-            "pickups_by": pickup_group_rows(levels, self.measured),
+            "pickups": pickup_rows(levels, self.measured, self.asked, self.band),
+            "pickups_by": pickup_group_rows(levels, self.measured, self.asked),
             "sensitivity": sensitivity_rows(list(self._varied(sums))),
         }
         return {name: frame.build(rows[name]) for name, frame in self.tables.items()}
@@ -477,7 +482,7 @@ class Balance(OneRuleSetStudy):
             "remarks": [
                 *self._about_games(widest),
                 *about_few_blocks(min(map(_blocks, sums))),
-                *remarks_of(self.measured, self.control, self.sensitivity),
+                *remarks_of(self.asked, self.control, self.sensitivity),
                 *about_unfinished(unfinished),
             ],
         }

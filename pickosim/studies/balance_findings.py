@@ -4,25 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import chain, combinations, repeat
 from math import sqrt
 from typing import Any
 
 import polars as pl
 
+from pickosim.amounts import amount_text
 from pickosim.columns import Row
 from pickosim.runs.results import Results
 from pickosim.stats.distributions import normal_quantile
-from pickosim.stats.moments import CONFIDENCE, Estimate
+from pickosim.stats.moments import CONFIDENCE, Estimate, simultaneous
+from pickosim.studies.ladder import strength
 from pickosim.studies.measures import with_adjusted
 from pickosim.studies.pickup_worths import (
     BALANCED,
     FRAMES,
     GROUPS,
     LEVEL,
+    POWER,
     TOO_STRONG,
     TOO_WEAK,
     UNDECIDED,
+    rounded_up,
 )
 from pickosim.studies.sentences import (
     BEYOND_CHANCE,
@@ -35,6 +39,9 @@ from pickosim.studies.sentences import (
     the,
 )
 from pickosim.studies.views import Crossed, Dots, Drawn, Lines, Rows, View, distinct
+
+EVERYBODY = {2: "both", 3: "all three", 4: "all four", 5: "all five", 6: "all six", 7: "all seven"}
+"""All players of a game."""
 
 NO_PICKUP = "Nobody gained any of these specialists in these games."
 
@@ -76,31 +83,39 @@ def _grouped(rows: Sequence[Row], key: Callable[[Row], Any]) -> dict[Any, list[R
 
 
 def _headline(pickups: Sequence[Row], strongest: str, band: float) -> str:
-    """Which specialists are too strong, too weak or balanced, at the strongest level of play."""
+    """Who plays, which specialists are too strong, too weak or balanced then, and what was judged."""
     rows = asked_level(pickups, strongest)
-    where = level_words(rows[0])
-    if len(rows) == 1:
-        return f"A pick-up of {the(rows[0]['specialist'])} is worth {points(rows[0])} points of win share ({where})."
-    mean = sum(row["gain"] for row in rows) / len(rows)
-    by_verdict = _grouped(rows, lambda row: row["verdict"])
-    said = []
-    for verdict in (TOO_STRONG, TOO_WEAK, BALANCED, UNDECIDED):
-        if verdict in by_verdict:
-            found = by_verdict[verdict]
-            names = listed([_with_worth(row) for row in found])
-            said.append(sentence(f"{verdict}: {names}"))
-    if len(by_verdict) == 1 and BALANCED in by_verdict:
-        names = listed([_with_worth(row) for row in rows])
-        said = [f"No specialist is too strong or too weak: {names}."]
+    who = _who_plays(rows[0])
+    judged = [row for row in rows if row["verdict"] is not None]
+    if not judged:
+        (row, *_) = rows
+        return f"A pick-up of {the(row['specialist'])} is worth {points(row)} points of win share when {who}."
+    by_verdict = _grouped(judged, lambda row: row["verdict"])
+    verdicts = [
+        f"{listed([_with_difference(row) for row in own])} {'is' if len(own) == 1 else 'are'} {verdict}"
+        for verdict in (TOO_STRONG, TOO_WEAK, BALANCED, UNDECIDED)
+        if (own := by_verdict.get(verdict))
+    ]
+    centres = {round(row["gain"] - row["from_others"], 9) for row in judged}
+    against = "the mean without the highest and the lowest" if len(judged) > 3 else "the others"
+    mean = f" ({100 * centres.pop():+.2f})" if len(centres) == 1 else ""
     return (
-        f"{' '.join(said)} Points of win share per pick-up ({where}); the mean of all is {100 * mean:+.2f}, and "
-        f"within ± {100 * band:g} of it is balanced."
+        f"When {who}: {'; '.join(verdicts)}. Points of win share per pick-up, compared with {against}{mean}; within "
+        f"± {100 * band:g} is balanced."
     )
 
 
-def _with_worth(row: Row) -> str:
-    """A specialist with what a pick-up is worth."""
-    return f"{the(row['specialist'])} ({points(row)})"
+def _who_plays(row: Row) -> str:
+    """The bot that takes all seats, and how good it is."""
+    words = strength(row["bot"])
+    return (
+        f"{EVERYBODY[row['players']]} play like {quoted(row['bot'])}{f', {words}' if words else ''}"
+    )
+
+
+def _with_difference(row: Row) -> str:
+    """A specialist with the difference that was judged, and its corrected interval."""
+    return f"{the(row['specialist'])} ({points(row, 'from_others')})"
 
 
 def asked_level(rows: Sequence[Row], strongest: str) -> list[Row]:
@@ -112,55 +127,86 @@ def asked_level(rows: Sequence[Row], strongest: str) -> list[Row]:
 
 
 def _verdicts(pickups: Sequence[Row], strongest: str) -> Iterator[str]:
-    """How many more games would tell; where levels and numbers of players disagree."""
+    """How many more games would decide; where bots and numbers of players disagree."""
     rows = [row for row in pickups if row["verdict"] is not None]
     if not rows:
         return
     first = asked_level(rows, strongest)
-    undecided = [row for row in first if row["verdict"] == UNDECIDED]
-    if undecided:
-        listing = listed([f"{the(row['specialist'])} {_more(row)}" for row in undecided])
-        yield f"Undecided ({level_words(first[0])}), more games that would tell: {listing}."
-    others = [row for row in rows if row not in first]
+    yield from _undecided([row for row in first if row["verdict"] == UNDECIDED])
+    against = []
     for row in first:
-        known = row["verdict"]
-        against = [
+        differing = [
             other
-            for other in others
+            for other in rows
             if other["specialist"] == row["specialist"]
-            and UNDECIDED not in (known, other["verdict"])
-            and other["verdict"] != known
+            and UNDECIDED not in (row["verdict"], other["verdict"])
+            and other["verdict"] != row["verdict"]
         ]
-        if against:
-            listing = listed([f"{other['verdict']} with {level_words(other)}" for other in against])
-            yield (
-                f"Levels disagree about {the(row['specialist'])}: {known} with {level_words(row)}, {listing}."
+        if differing:
+            others = listed(
+                [f"{other['verdict']} with {level_words(other)}" for other in differing]
             )
+            against.append(f"{the(row['specialist'])} is {row['verdict']}, but {others}")
+    if against:
+        yield f"With {level_words(first[0])}, {'; '.join(against)}."
 
 
-def _more(row: Row) -> str:
-    """How many more games would tell."""
-    more = row["more_games"]
-    return "beyond reach, as it is at the edge of the band" if more is None else f"about {more:,}"
+def _undecided(rows: Sequence[Row]) -> Iterator[str]:
+    """What to play for a verdict on specialists that have none yet."""
+    reach = sorted(
+        (row for row in rows if row["more_games"] is not None), key=lambda row: row["more_games"]
+    )
+    if reach:
+        games = [amount_text(rounded_up(row["games"] + row["more_games"])) for row in reach]
+        wanted = [
+            f"on {the(row['specialist'])}, {words.format(row['more_games'])}: `--games {total}`"
+            for row, total, words in zip(
+                reach, games, chain(["play about {:,} more games"], repeat("{:,}")), strict=False
+            )
+        ]
+        yield f"To decide {'; '.join(wanted)} (a verdict in about {100 * POWER:.0f} % of such runs)."
+    edge = [the(row["specialist"]) for row in rows if row["more_games"] is None]
+    if edge:
+        yield sentence(
+            f"{listed(edge)} {'is' if len(edge) == 1 else 'are'} at the edge of the band, where no number of games decides"
+        )
 
 
 def _phases(rows: Sequence[Row], strongest: str) -> Iterator[str]:
-    """The phase in which a pick-up is worth most, if that is surely more than in another."""
+    """The phase in which a pick-up is worth most, if that is significantly more than in another.
+
+    Intervals are widened so that those of all phases hold together, however they depend on each other (Bonferroni);
+    so phases whose intervals do not overlap differ.
+    """
     own = [row for row in rows if row["by"] == "phase" and row["bot"] == strongest]
     if not own:
         return
-    groups = _grouped(asked_level(own, strongest), lambda row: row["specialist"])
-    found = []
-    for phases in groups.values():
+    own = asked_level(own, strongest)
+    wider = _quantile(simultaneous(CONFIDENCE, len(own))) / _quantile(CONFIDENCE)
+    own = [_widened(row, wider) for row in own]
+    apart = []
+    for phases in _grouped(own, lambda row: row["specialist"]).values():
         low, high = (end(phases, key=lambda row: row["gain"]) for end in (min, max))
         if high["gain_low"] > low["gain_high"]:
-            found.append((high["gain_low"] - low["gain_high"], low, high))
-    if found:
-        _, low, high = max(found, key=lambda one: one[0])
+            apart.append((high["gain_low"] - low["gain_high"], low, high))
+    if apart:
+        _, low, high = max(apart, key=lambda pair: pair[0])
         yield (
             f"By phase, {the(high['specialist'])} differs most ({level_words(high)}): {points(high)} points per "
             f"pick-up with {high['group']}, and {points(low)} with {low['group']}."
         )
+
+
+def _quantile(confidence: float) -> float:
+    return normal_quantile(0.5 + confidence / 2)
+
+
+def _widened(row: Row, factor: float) -> Row:
+    """A row with a wider interval of the gain."""
+    ends = {
+        name: row["gain"] + factor * (row[name] - row["gain"]) for name in ("gain_low", "gain_high")
+    }
+    return row | ends
 
 
 def _by_level(pickups: Sequence[Row]) -> Iterator[str]:
@@ -171,7 +217,7 @@ def _by_level(pickups: Sequence[Row]) -> Iterator[str]:
         for a, b in combinations(rows, 2):
             low, high = sorted((a, b), key=lambda row: row["gain"])
             halves = half_width(low, "gain"), half_width(high, "gain")
-            error = sqrt(halves[0] ** 2 + halves[1] ** 2) / normal_quantile(0.5 + CONFIDENCE / 2)
+            error = sqrt(halves[0] ** 2 + halves[1] ** 2) / _quantile(CONFIDENCE)
             apart = Estimate(high["gain"] - low["gain"], error)
             pairs.append({"apart": apart.mean, "p_value": apart.p_value, "low": low, "high": high})
     clear = [pair for pair in with_adjusted(pairs) if is_beyond_chance(pair)]
@@ -179,7 +225,7 @@ def _by_level(pickups: Sequence[Row]) -> Iterator[str]:
         most = max(clear, key=lambda pair: pair["apart"])
         low, high = most["low"], most["high"]
         yield (
-            f"The worth depends on who plays, beyond chance in {len(clear)} of {len(pairs)} comparisons: a "
+            f"The worth depends on who plays, significantly in {len(clear)} of {len(pairs)} comparisons: a "
             f"pick-up of {the(high['specialist'])} is worth {points(high)} points with {level_words(high)}, and "
             f"{points(low)} with {quoted(low['bot'])}."
         )
@@ -218,7 +264,7 @@ def _sensitivity(sensitivity: pl.DataFrame) -> Iterator[str]:
             else:
                 yield (
                     f"By {option}, what a pick-up of {the(specialist)} is worth ({level}) differs "
-                    "nowhere beyond chance from that with the value as given: "
+                    "nowhere significantly from that with the value as given: "
                     f"{points(low)} to {points(high)} points."
                 )
     tiles = [row for row in rows if "." in row["option"]]
@@ -226,14 +272,14 @@ def _sensitivity(sensitivity: pl.DataFrame) -> Iterator[str]:
         row = min(found, key=lambda row: row["pick_ups"])
         clear = [row for row in found if is_beyond_chance(row)]
         others = sum(not row["as_given"] for row in found)
-        told = f"differs beyond chance from that as given in {len(clear)} of {others} cases"
+        differs = f"differs significantly from that as given in {len(clear)} of {others} cases"
         if clear:
             most = max(clear, key=lambda row: abs(row["difference"]))
-            told += (
+            differs += (
                 f", most for {the(most['specialist'])} on {most['setting']} ({points(most)} points)"
             )
         yield (
-            f"By starting tile, what a pick-up is worth ({level}) {told}; pick-ups are fewest for "
+            f"By starting tile, what a pick-up is worth ({level}) {differs}; pick-ups are fewest for "
             f"{the(row['specialist'])} on {row['setting']}: {row['pick_ups']:.2f} per game."
         )
 
@@ -244,25 +290,20 @@ def remarks_of(specialists: Sequence[str], control: str, sensitivity: bool) -> I
         "with the specialist gone" if control == "gone" else "with the specialist back on the grill"
     )
     yield (
-        f"A pick-up is measured by playing the game on twice from that moment: as it is, and {instead}, the former "
-        "one kept. Everything before is the same, and so are the dice to come: the difference is what the pick-up "
-        "causes. What holders at the end win is an association, as players who do well get more specialists."
-    )
-    yield (
-        "Gains in win share are relative to rivals. The gain in score is the player's own: a specialist can "
-        "bring rivals as much once it is theirs, and then it does not change who wins."
+        "A pick-up is measured by playing the game on twice from that moment with the same dice: as it is, and "
+        f"{instead}, the former one kept."
     )
     if "raven" in specialists:
-        yield "Nobody ever owns the raven: a pick-up is its pay, and without it the bratworm stays where it was."
+        yield "The raven is never held; a pick-up is the bratworm it pays."
     if sensitivity:
         yield (
             "By starting tile and number, other games are played by the changed rules and branched at every pick-up; a "
             "specialist that stood on that tile changes places with it."
         )
     yield (
-        "Verdicts are corrected for the number of specialists: all intervals from the mean of a level hold together "
-        f"with 95 %. * beyond chance: p below {BEYOND_CHANCE:g} after correction for all comparisons of its table "
-        "(Holm). Other intervals are of 95 %, each for itself."
+        "The verdicts with a bot hold together with 95 %: their intervals are corrected for the number of specialists. "
+        f"* significant: p below {BEYOND_CHANCE:g}, corrected for all comparisons of its table (Holm). Other "
+        "intervals are 95 % each."
     )
 
 
@@ -276,6 +317,32 @@ def _by_worth(results: Results) -> pl.DataFrame:
     """Pick-ups in the order of what they are worth over all levels, the greatest first."""
     worth = pl.col("gain").mean().over("specialist")
     return results.pickups.sort(worth, descending=True, nulls_last=True, maintain_order=True)
+
+
+def _judged(results: Results) -> pl.DataFrame:
+    """The same with what their verdicts are about: the worth that each is compared with, and the band around it."""
+    return _by_worth(results).with_columns(
+        centre=pl.col("gain") - pl.col("from_others"),
+        nothing=pl.col("from_others") - pl.col("gain"),
+        band=pl.lit(results.manifest["plan"]["band"]),
+        words=pl.format("from the others: {}", "verdict"),
+    )
+
+
+def _worth_chart(results: Results) -> Dots:
+    """What pick-ups are worth, with the intervals that were judged; without verdicts, with their own."""
+    worth = Dots("gain", "specialist", "points of win share", panel=LEVEL, at=0, rows=_by_worth)
+    if results.pickups["verdict"].is_null().all():
+        return replace(worth, tested=True)
+    return replace(
+        worth,
+        value="from_others",
+        above="nothing",
+        at="centre",
+        band="band",
+        remark="words",
+        rows=_judged,
+    )
 
 
 def _of_groups(by: str, title: str, words: str, *text: Crossed) -> View:
@@ -350,33 +417,26 @@ VIEWS = (
         FRAMES["pickups"],
         "What a pick-up is worth",
         "Ordinary games, branched whenever a player gains the specialist: played on as they are, and without it, with "
-        "the same dice. The difference in that player's win share, with 95 % intervals, is what the pick-up causes. A "
-        "full dot is beyond chance (p < 0.05, corrected for the number of comparisons). The verdict compares each "
-        "specialist with the mean of all. The table also says what players who hold the specialist at the end win above an "
-        "even share. This is an association, not what the specialist is worth: players who are winning anyway get more of "
-        "them.",
-        chart=Dots(
-            "gain",
-            "specialist",
-            "points of win share",
-            panel=LEVEL,
-            at=0,
-            tested=True,
-            remark="verdict",
-            rows=_by_worth,
-        ),
+        "the same dice. The difference in that player's win share is what the pick-up causes. The upright line is what it "
+        "is compared with: the mean of all specialists without the highest and the lowest (with fewer than four: the "
+        "mean of the others); the shaded band around it is what counts as balanced. Bars are the intervals of that "
+        "difference, corrected for the number of specialists: the verdict is too strong or too weak where a bar lies "
+        "outside the band, and balanced where it lies inside. The table also says what players who hold the specialist "
+        "at the end win above an even share. This is an association, not what the specialist is worth: players who are "
+        "winning anyway get more of them.",
+        columns=f"specialist gain± verdict from_others± {LEVEL} pick_ups± score_gain± held_above_even± more_games "
+        "p_value p_adjusted games",
+        chart=_worth_chart,
         text=(
             Drawn(
-                f"Pick-ups: what one is worth to the player who gains it {LEVEL_WORDS}\n"
-                "points of win share, and worms; pick-ups per game; {games} games\n"
-                "holders: points above even of those who hold it at the end, an association",
-                "specialist gain score_gain pick_ups held_above_even verdict",
+                f"What a pick-up is worth {LEVEL_WORDS}: points of win share, {{games}} games",
+                "specialist gain verdict from_others score_gain pick_ups",
                 "gain",
                 {
                     "gain": "points ",
+                    "from_others": "vs others",
                     "score_gain": "worms",
                     "pick_ups": "per game",
-                    "held_above_even": "holders",
                 },
                 each=LEVEL,
             ),
@@ -387,7 +447,8 @@ VIEWS = (
     View(
         FRAMES["pickups"],
         "A pick-up in worms",
-        "The same games: what a pick-up adds to the score of the player.",
+        "The same games: what a pick-up adds to the score of the player. A specialist can bring rivals as much once it is "
+        "theirs, and then it does not change who wins.",
         name="pickups-score",
         columns=f"{LEVEL} specialist games score_gain±",
         chart=Dots("score_gain", "specialist", "worms", panel=LEVEL, at=0, rows=_by_worth),

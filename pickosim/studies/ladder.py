@@ -17,6 +17,9 @@ from pickosim.rules import RuleSet
 
 FILE = Path(__file__).parents[1] / "ladders.json"
 
+STRONG = 2 / 3
+"""A bot is called strong if it wins at least this share of what the strongest does."""
+
 
 def ladder(rules: RuleSet, players: int) -> dict[str, float] | None:
     """The ratings of the built-in bots with these rules, or None if there are none."""
@@ -32,6 +35,17 @@ def strongest(bots: Sequence[str]) -> str:
     """The strongest of some bots: the kind that wins most in the game of four with specialists, else the last named."""
     wins = _stored()["extrawurm 4"]["win_shares"]
     return max(reversed(bots), key=lambda bot: wins.get(bot.partition(":")[0], -inf))
+
+
+def strength(bot: str) -> str:
+    """How good a bot is, in words: by what it wins in the game of four with specialists; nothing if it is not rated."""
+    wins = _stored()["extrawurm 4"]["win_shares"]
+    if bot not in wins:
+        return ""
+    share = wins[bot] / max(wins.values())
+    return (
+        "the strongest bot" if share == 1 else "a strong bot" if share >= STRONG else "a weak bot"
+    )
 
 
 @cache

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import ceil, inf, sqrt
+from math import ceil, inf, isfinite, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +29,7 @@ from pickosim.games.pickups import (
 from pickosim.rule_files import option_texts
 from pickosim.rules import MOST_TILES, SPECIALISTS, RuleSet
 from pickosim.runs.tasks import Sums
+from pickosim.stats.distributions import normal_cdf
 from pickosim.stats.moments import (
     CONFIDENCE,
     NO_RATE,
@@ -262,7 +263,10 @@ class CaseJob(_BranchingJob):
 # ----------------------------------------------------------------------------------------- from sums to rows
 
 TOO_STRONG, TOO_WEAK, BALANCED, UNDECIDED = "too strong", "too weak", "balanced", "undecided"
-"""Verdicts: on which side of a band around the mean of all specialists the worth of a pick-up lies."""
+"""Verdicts: on which side of a band around the worth of the others the worth of a pick-up lies."""
+
+POWER = 0.8
+"""The chance of a verdict that the number of further games aims at, if the difference is as measured."""
 
 MOST_MORE = 10**10
 """More games than these would not be played to come to a verdict."""
@@ -277,7 +281,7 @@ FRAMES = frames_by_name(
         "pick-up is worth to the player who gains the specialist. Every ordinary game is branched at every "
         "pick-up: it goes on as it is, and without the specialist (or with --control grill with the specialist back "
         "on the grill), the former one kept; the raven: without its bratworm. Same past, same dice.",
-        f"{LEVEL} specialist games pick_ups± gain± score_gain± held_above_even± from_mean± verdict more_games "
+        f"{LEVEL} specialist games pick_ups± gain± score_gain± held_above_even± from_others± verdict more_games "
         "p_value p_adjusted",
         {
             "games": "Ordinary games, without their branches.",
@@ -334,13 +338,20 @@ class Varied(NamedTuple):
     given: RuleSet
 
 
-def pickup_rows(levels: Sequence[Level], specialists: Sequence[str], band: float) -> list[Row]:
-    """What a pick-up of each specialist is worth, levels together, the greatest worth first."""
+def pickup_rows(
+    levels: Sequence[Level], measured: Sequence[str], shown: Sequence[str], band: float
+) -> list[Row]:
+    """What a pick-up of each specialist is worth, levels together, the greatest worth first.
+
+    Verdicts compare with all specialists that were measured; only some may be shown.
+    """
     rows = []
     for level in levels:
         own = []
-        apart = _from_mean(level.sums)
-        for k, specialist in enumerate(specialists):
+        apart = _from_others(level.sums)
+        for k, specialist in enumerate(measured):
+            if specialist not in shown:
+                continue
             gain = worth_moments(level.sums, k)
             blocks = int(level.sums["blocks"])
             row = {
@@ -422,8 +433,8 @@ def worths(sums: Sums) -> tuple[Floats, Floats]:
     return means, covariance * blocks / max(blocks - 1, 1)
 
 
-def _from_mean(sums: Sums) -> dict[int, Estimate]:
-    """How far the worth of each specialist's pick-ups is from the mean of all that have any."""
+def _from_others(sums: Sums) -> dict[int, Estimate]:
+    """How far the worth of each specialist's pick-ups is from that of the others; those without any are left out."""
     picked = sums["picked"][:, 0, :2]
     present = np.flatnonzero(picked[:, 0])
     both = np.concatenate([present, present + len(picked)])
@@ -434,24 +445,38 @@ def _from_mean(sums: Sums) -> dict[int, Estimate]:
             "across": sums["across"][np.ix_(both, both)],
         }
     )
-    centre = np.eye(len(means)) - 1 / max(1, len(means))
-    errors = np.sqrt(np.maximum((centre @ covariance @ centre).diagonal(), 0))
+    weights = np.eye(len(means)) - centre_weights(means)
+    errors = np.sqrt(np.maximum((weights @ covariance @ weights.T).diagonal(), 0))
     df = max(1.0, float(sums["blocks"]) - 1)
     return {
         int(k): Estimate(float(mean), float(error), df)
-        for k, mean, error in zip(present, centre @ means, errors, strict=True)
+        for k, mean, error in zip(present, weights @ means, errors, strict=True)
     }
 
 
-def judged(apart: Estimate | None, band: float, games: int, number: int) -> Row:
-    """The verdict on one of `number` specialists, from how far its worth is from the mean of all.
+def centre_weights(means: Floats) -> Floats:
+    """(C, C): the weights of all worths in the mean that each is compared with.
 
-    The interval is corrected for their number, so that all verdicts of a level hold together. An undecided one
-    needs enough games for the interval to end where the band does.
+    It is the mean without the highest and the lowest, so that an outlier does not make another specialist one; with
+    fewer than four, the mean of the others.
+    """
+    cases = len(means)
+    if cases < 4:
+        return (1 - np.eye(cases)) / max(1, cases - 1)
+    middle = np.zeros(cases)
+    middle[np.argsort(means, kind="stable")[1:-1]] = 1 / (cases - 2)
+    return np.tile(middle, (cases, 1))
+
+
+def judged(apart: Estimate | None, band: float, games: int, number: int) -> Row:
+    """The verdict on one of `number` specialists, from how far its worth is from that of the others.
+
+    The interval is corrected for their number, so that all verdicts of a level hold together.
     """
     if apart is None or number < 2:
-        return {**rate_columns("from_mean", NO_RATE), "verdict": None, "more_games": None}
-    low, high = apart.interval(simultaneous(CONFIDENCE, number))
+        return {**rate_columns("from_others", NO_RATE), "verdict": None, "more_games": None}
+    confidence = simultaneous(CONFIDENCE, number)
+    low, high = apart.interval(confidence)
     more: int | None = None
     if low > band:
         verdict = TOO_STRONG
@@ -461,29 +486,50 @@ def judged(apart: Estimate | None, band: float, games: int, number: int) -> Row:
         verdict = BALANCED
     else:
         verdict = UNDECIDED
-        gap, half = abs(abs(apart.mean) - band), (high - low) / 2
-        wanted = games * ((half / gap) ** 2 - 1) if gap else inf
-        more = _rounded_up(wanted) if wanted < MOST_MORE else None
+        wanted = games * (_more_blocks(apart, band, apart.quantile(confidence)) - 1)
+        more = rounded_up(wanted) if wanted < MOST_MORE else None
     return {
-        **rate_columns("from_mean", (apart.mean, low, high)),
+        **rate_columns("from_others", (apart.mean, low, high)),
         "verdict": verdict,
         "more_games": more,
     }
 
 
-def _rounded_up(number: float) -> int:
+def _more_blocks(apart: Estimate, band: float, quantile: float) -> float:
+    """The factor of games that gives a verdict with the chance `POWER`; infinite at the edge of the band."""
+    gaps = band - apart.mean, band + apart.mean
+    if 0 in gaps or not isfinite(apart.error):
+        return inf
+
+    def power(root: float) -> float:
+        """The chance that the interval lies on the same side of the band's ends as the mean, with an error / root."""
+        clear = [normal_cdf(abs(gap) * root / apart.error - quantile) for gap in gaps]
+        return sum(clear) - 1 if min(gaps) > 0 else clear[gaps.index(min(gaps))]
+
+    low, high = 1.0, 2.0
+    while power(high) < POWER:
+        low, high = high, 2 * high
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (low, middle) if power(middle) >= POWER else (middle, high)
+    return high**2
+
+
+def rounded_up(number: float) -> int:
     """A number with two digits, at least as large."""
     step: int = 10 ** max(0, len(str(int(number))) - 2)
     return ceil(number / step) * step
 
 
-def pickup_group_rows(levels: Sequence[Level], specialists: Sequence[str]) -> Iterator[Row]:
+def pickup_group_rows(
+    levels: Sequence[Level], measured: Sequence[str], shown: Sequence[str]
+) -> Iterator[Row]:
     """The same by phase, standing and former specialist."""
     for level in levels:
-        for k, specialist in enumerate(specialists):
+        for k, specialist in enumerate(measured):
             for number, (by, group) in enumerate(GROUPS):
                 gain = worth_moments(level.sums, k, number)
-                if by == "all" or gain is None:
+                if by == "all" or gain is None or specialist not in shown:
                     continue
                 blocks = int(level.sums["blocks"])
                 yield {

@@ -43,6 +43,8 @@ class Dots:
     """What dots of a row are told apart by, by colour."""
     at: float | str | None = None
     """Where the dashed line is: a number as the axis has it, or a column."""
+    band: str = ""
+    """The column of half the width of a band around that line."""
     above: str = ""
     """The column of the level that values are drawn relative to."""
     tested: bool = False
