@@ -195,7 +195,7 @@ class Balance(OneRuleSetStudy):
         Parsed[str | Sequence[str] | None, tuple[str, ...] | None],
         parsed_by(specialist_names),
         Option(
-            "Specialists to measure, e.g. raven,apple.",
+            "Specialists to show, e.g. raven,apple; all are measured, as verdicts compare them.",
             ["raven", "apple"],
             metavar="NAME,…",
             default_text="all of the rules",
@@ -214,7 +214,7 @@ class Balance(OneRuleSetStudy):
         Parsed[str | float, float],
         parsed_by(lambda share: parse_share(share, "A band")),
         Option(
-            "A specialist is balanced if a pick-up is worth as much as the mean of all, ± this share of wins.",
+            "A specialist is balanced if a pick-up is worth as much as one of the others, ± this share of wins.",
             "1%",
             metavar="HALF",
         ),
