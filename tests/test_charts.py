@@ -47,7 +47,12 @@ def interval(name, value, half=0.01):
 
 def draw(kind: str, name: str, players: int = 2, points=None, **frames) -> alt.TopLevelMixin | None:
     """A chart of a kind of study, from these tables."""
-    plan = {"matchups": [["a"] * players], "place_points": points, "reference": "classic"}
+    plan = {
+        "matchups": [["a"] * players],
+        "place_points": points,
+        "reference": "classic",
+        "band": 0.01,
+    }
     results = Results(frames, {"kind": kind, "plan": plan, "result": {}})
     (view,) = (view for view in study_kind(kind).views if view.address == name)
     return charts.draw(view, results)
@@ -283,7 +288,8 @@ def pickups(gains) -> pl.DataFrame:
                 "players": players,
                 "specialist": specialist,
                 "games": 100,
-                **interval("gain", gain),
+                **interval("gain", gain, 0.005),
+                **interval("from_others", gain - 0.02),
                 **interval("score_gain", 10 * gain),
                 "verdict": "too strong" if gain > 0.02 else "balanced",
                 "p_adjusted": 0.01 if gain > 0.02 else 0.5,
@@ -294,15 +300,32 @@ def pickups(gains) -> pl.DataFrame:
     )
 
 
-def test_pick_ups_are_sorted_and_marked_by_what_is_beyond_chance():
-    points = shown(draw("balance", "pickups", pickups=pickups({"raven": 0.01, "apple": 0.05})))
-    assert [(point["panel"], point["label"], point["beyond"]) for point in points] == [
-        ("eager, 2 players", "apple", True),
-        ("eager, 4 players", "apple", True),
-        ("eager, 2 players", "raven", False),
-        ("eager, 4 players", "raven", False),
+def test_worths_are_drawn_with_what_their_verdicts_are_about():
+    """Sorted by worth, with the judged intervals, the centre and the band around it."""
+    chart = draw("balance", "pickups", pickups=pickups({"raven": 0.01, "apple": 0.05}))
+    points = shown(chart)
+    assert [(point["panel"], point["label"]) for point in points] == [
+        ("eager, 2 players", "apple"),
+        ("eager, 4 players", "apple"),
+        ("eager, 2 players", "raven"),
+        ("eager, 4 players", "raven"),
     ]
-    assert points[0]["said"].endswith("; too strong")
+    names = ("value", "low", "high", "at", "band_low", "band_high")
+    assert [points[0][name] for name in names] == pytest.approx([5, 4, 6, 2, 1, 3])
+    assert points[0]["said"].endswith("; too strong: a pick-up is worth +5.00 points")
+    styles = [layer["mark"]["style"] for layer in chart.to_dict()["spec"]["layer"]]
+    assert styles == ["band", "centre", "interval", "dot"]
+
+
+def test_worths_without_verdicts_are_marked_by_what_is_significant():
+    alone = pickups({"raven": 0.01, "apple": 0.05}).with_columns(
+        pl.lit(None, pl.String).alias("verdict")
+    )
+    points = shown(draw("balance", "pickups", pickups=alone))
+    assert [point["beyond"] for point in points] == [True, True, False, False]
+    assert [points[0][name] for name in ("value", "low", "high", "at")] == pytest.approx(
+        [5, 4.5, 5.5, 0]
+    )
 
 
 def test_a_chart_says_how_it_is_laid_out():

@@ -325,7 +325,11 @@ def _judged(results: Results) -> pl.DataFrame:
         centre=pl.col("gain") - pl.col("from_others"),
         nothing=pl.col("from_others") - pl.col("gain"),
         band=pl.lit(results.manifest["plan"]["band"]),
-        words=pl.format("from the others: {}", "verdict"),
+        words=pl.format(
+            "{}: a pick-up is worth {} points",
+            "verdict",
+            pl.col("gain").map_elements(lambda gain: f"{100 * gain:+.2f}", pl.String),
+        ),
     )
 
 
