@@ -535,6 +535,17 @@ def test_what_is_told_fits_the_terminal(varied, width):
         assert words in " ".join(text.split())
 
 
+def test_a_balance_prints_one_screen(measured):
+    """Headline, the table that it is about, at most five findings, and how the figures are meant."""
+    console = Console(width=100, file=StringIO(), color_system=None)
+    for part in as_text(measured, full=False):
+        console.print(part)
+    text = console.file.getvalue()
+    assert len(text.splitlines()) <= 38  # and two lines that say where the rest is
+    assert text.count("What a pick-up is worth") == 1
+    assert "What a pick-up is worth (cautious, 2 players)" in text
+
+
 def test_a_verdict_is_where_the_corrected_interval_lies():
     def verdict(mean: float, error: float) -> str:
         row = judged(Estimate(mean, error), 0.01, 1000, 6)

@@ -15,7 +15,7 @@ from pickosim.columns import Row
 from pickosim.runs.results import Results
 from pickosim.stats.distributions import normal_quantile
 from pickosim.stats.moments import CONFIDENCE, Estimate, simultaneous
-from pickosim.studies.ladder import strength
+from pickosim.studies.ladder import strength, strongest
 from pickosim.studies.measures import with_adjusted
 from pickosim.studies.pickup_worths import (
     BALANCED,
@@ -289,12 +289,11 @@ def remarks_of(specialists: Sequence[str], control: str, sensitivity: bool) -> I
     instead = (
         "with the specialist gone" if control == "gone" else "with the specialist back on the grill"
     )
+    raven = " The raven is never held; a pick-up is the bratworm it pays."
     yield (
         "A pick-up is measured by playing the game on twice from that moment with the same dice: as it is, and "
-        f"{instead}, the former one kept."
+        f"{instead}, the former one kept.{raven if 'raven' in specialists else ''}"
     )
-    if "raven" in specialists:
-        yield "The raven is never held; a pick-up is the bratworm it pays."
     if sensitivity:
         yield (
             "By starting tile and number, other games are played by the changed rules and branched at every pick-up; a "
@@ -416,6 +415,26 @@ def _of_settings(what: str, rows: Rows, *text: Crossed | Drawn) -> Iterator[View
     )
 
 
+def _asked(results: Results) -> pl.DataFrame:
+    """The rows that the headline is about."""
+    pickups = results.pickups
+    (first, *_) = asked_level(pickups.to_dicts(), strongest(distinct(pickups.to_dicts(), "bot")))
+    return pickups.filter(bot=first["bot"], players=first["players"])
+
+
+_WORTHS = Drawn(
+    f"What a pick-up is worth {LEVEL_WORDS}: points of win share, {{games}} games",
+    "specialist gain verdict from_others score_gain pick_ups",
+    "gain",
+    {
+        "gain": "points ",
+        "from_others": "vs others",
+        "score_gain": "worms",
+        "pick_ups": "per game",
+    },
+    each=LEVEL,
+)
+
 VIEWS = (
     View(
         FRAMES["pickups"],
@@ -431,20 +450,8 @@ VIEWS = (
         columns=f"specialist gain± verdict from_others± {LEVEL} pick_ups± score_gain± held_above_even± more_games "
         "p_value p_adjusted games",
         chart=_worth_chart,
-        text=(
-            Drawn(
-                f"What a pick-up is worth {LEVEL_WORDS}: points of win share, {{games}} games",
-                "specialist gain verdict from_others score_gain pick_ups",
-                "gain",
-                {
-                    "gain": "points ",
-                    "from_others": "vs others",
-                    "score_gain": "worms",
-                    "pick_ups": "per game",
-                },
-                each=LEVEL,
-            ),
-        ),
+        text=(_WORTHS,),
+        brief=(replace(_WORTHS, rows=_asked),),
         is_open=True,
         leads=True,
     ),
