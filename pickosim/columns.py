@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import isfinite, isnan
+from math import isnan
 from typing import Any
 
 import polars as pl
@@ -72,11 +72,9 @@ def p_text(value: float) -> str:
 
 
 def rating_text(rating: float | None, error: float | None) -> str:
-    """A rating with half its 95 % interval, or what there is instead."""
-    if rating is None or isnan(rating):
-        return "?"
-    if not isfinite(rating):
-        return "+∞" if rating > 0 else "-∞"
+    """A rating with half its 95 % interval; a dash for a bot without one."""
+    if rating is None:
+        return NO_VALUE
     return f"{rating:.0f}" if error is None else f"{rating:.0f} ± {error:.0f}"
 
 
@@ -180,7 +178,7 @@ _ALL = (
     _number("mean_points", PLACE_POINTS, "points", "Mean points per game; players who tie share the points of the places that they take up. Only with `points`."),
     _number("mean_score", NUMBER, "score", "Mean score per game: worms on tiles, bratworms, apple."),
     _number("mean_rank", RANK, "rank", "Mean rank per game."),
-    _number("rating", RATING, "rating", "Plackett–Luce rating from all finishing orders on an Elo scale; `eager` is 1500, or without it the mean of the field; infinite if no result contradicts it."),
+    _number("rating", RATING, "rating", "Plackett–Luce rating from all finishing orders on an Elo scale; `eager` is 1500, or without it the mean of the field; null for a bot that won or lost everything."),
     _number("rating_error", RATING, "± rating", "Half the 95 % interval of the rating; null for `eager` where it is 1500, and if it is unknown."),
     _count("rating_field", "field", "Ratings of different fields cannot be compared: no bot of one has met a bot of the other."),
     _number("ahead", PERCENT, "finishes ahead", "Share of their games in which the bot finished ahead of the rival, ties counted half."),

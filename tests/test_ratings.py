@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations, permutations
-from math import comb, inf, isnan, log10, sqrt
+from math import comb, isnan, log10, sqrt
 
 import numpy as np
 import polars as pl
@@ -313,16 +313,18 @@ def test_fields_that_never_met_are_rated_each_for_itself():
         "field": pl.Int32,
     }
     half = 200 * log10(2)
-    expected = [1500 + half, 1500 - half, 1500, 1500 - half, 1500 + half]
-    assert rating(result) == pytest.approx(expected)
+    assert rating(result)[[0, 1, 3, 4]] == pytest.approx(
+        [1500 + half, 1500 - half, 1500 - half, 1500 + half]
+    )
+    assert isnan(rating(result)[2])
     assert result.remarks == (
         "The bots fall into 3 fields that never met: only ratings of the same field compare.",
-        "c met no other bot: its rating of 1500 says nothing.",
     )
+    assert result.unrated == {"c": "has no results that contradict each other"}
 
 
-def test_a_bot_never_beaten_is_rated_above_any_number():
-    """And the one always beaten below; the others as if neither had been there."""
+def test_a_bot_never_beaten_has_no_rating():
+    """Nor has the one always beaten; the others are rated as if neither had been there."""
     rng = np.random.default_rng(1)
     inner = plackett_luce(rng, np.array([0.5, 0.0, -0.5]), 100)
     ranks = np.column_stack([inner[:, 0] + 1, np.zeros(100), inner[:, 1:] + 1, np.full(100, 4)])
@@ -330,45 +332,51 @@ def test_a_bot_never_beaten_is_rated_above_any_number():
     names = ["a", "best", "b", "c", "worst"]
     result = rate(names, [(range(5), choices_of(ranks.astype(int), groups, 10))])
     alone = rate("abc", [(range(3), choices_of(inner, groups, 10))])
-    assert rating(result)[[1, 4]].tolist() == [inf, -inf]
+    assert result.ratings["rating"].is_null().to_list() == [False, True, False, False, True]
     assert rating(result)[[0, 2, 3]] == pytest.approx(rating(alone))
     assert result.ratings["rating_error"].is_null().to_list() == [False, True, False, False, True]
     rated = result.ratings["rating_error"].drop_nulls().to_list()
     assert rated == pytest.approx(alone.ratings["rating_error"].to_list())
-    assert result.remarks == (
-        "No rating is high enough for best: never placed behind a bot that has a finite one.",
-        "No rating is low enough for worst: never placed ahead of a bot that has a finite one.",
-    )
+    assert result.unrated == {
+        "best": "never finished behind a rated bot",
+        "worst": "never finished ahead of a rated bot",
+    }
 
 
 def test_bots_that_only_have_a_better_one_in_common_do_not_compare():
     result = rate("abcxyz", beats((0, 1), (1, 2), (2, 0), (3, 0), (3, 4), (5, 3)))
-    assert rating(result)[:4].tolist() == pytest.approx([1500, 1500, 1500, inf])
-    assert isnan(rating(result)[4])
-    assert rating(result)[5] == inf
+    assert rating(result)[:3].tolist() == pytest.approx([1500, 1500, 1500])
+    assert result.ratings["rating"].is_null().to_list() == [False] * 3 + [True] * 3
     assert result.ratings["field"].to_list() == [1] * 6
-    assert result.remarks == (
-        "No rating is high enough for x, z: never placed behind a bot that has a finite one.",
-        "y: not to be compared with a, b, c, as no chain of results leads from one to the other.",
-    )
+    assert result.unrated == {
+        "x": "never finished behind a rated bot",
+        "z": "never finished behind a rated bot",
+        "y": "has no results that compare it with a rated bot",
+    }
 
 
 def test_of_two_parts_of_a_size_the_first_entered_is_rated():
     circles = [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3)]
     result = rate("abcdef", beats(*circles, (3, 0)))
-    assert rating(result).tolist() == pytest.approx([1500] * 3 + [inf] * 3)
+    assert result.ratings["rating"].to_list() == pytest.approx([1500] * 3 + [None] * 3)
     result = rate("defabc", beats(*circles, (0, 3)))
-    assert rating(result).tolist() == pytest.approx([1500] * 3 + [-inf] * 3)
+    assert result.ratings["rating"].to_list() == pytest.approx([1500] * 3 + [None] * 3)
 
 
-def test_where_nothing_is_contradicted_a_single_bot_is_the_place_to_start_from():
+def test_the_part_with_the_anchor_is_rated():
+    circles = [(0, 1), (1, 2), (2, 0), (3, 4), (4, 3)]
+    result = rate("abcde", beats(*circles, (3, 0)), anchor="e")
+    assert result.ratings["rating"].to_list() == pytest.approx([None] * 3 + [1500] * 2)
+    for names in ("ab", "ba"):
+        result = rate(names, beats((names.index("b"), names.index("a"))), anchor="b")
+        assert result.ratings["rating"].to_list() == [{"a": None, "b": 1500}[bot] for bot in names]
+
+
+def test_where_nothing_is_contradicted_no_bot_is_rated():
     result = rate("ab", beats((1, 0)))
-    assert rating(result).tolist() == [1500, inf]
+    assert result.ratings["rating"].to_list() == [None, None]
     assert result.ratings["rating_error"].to_list() == [None, None]
-    assert result.remarks[0] == (
-        "The rating of a, 1500, is only a place to start from: no results of its field contradict "
-        "each other."
-    )
+    assert set(result.unrated) == {"a", "b"}
 
 
 def test_a_single_group_tells_no_error():
@@ -382,7 +390,7 @@ def test_a_single_group_tells_no_error():
 def test_tables_without_games_tell_nothing():
     result = rate("ab", [((0, 1), np.zeros((GROUPS, 4, 2), dtype=np.int64))])
     assert result.ratings["field"].to_list() == [1, 2]
-    assert rating(result).tolist() == [1500, 1500]
+    assert result.ratings["rating"].to_list() == [None, None]
     assert rate([], []).ratings.height == 0
 
 

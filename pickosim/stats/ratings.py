@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from math import inf, isnan, log, nan, sqrt
+from math import hypot, inf, isnan, log, nan, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -45,13 +45,15 @@ of groups for all matchups.
 class Ratings:
     """The ratings of a tournament, and what has to be said about them.
 
-    One row per bot: `name`, `rating`, `rating_error` (half the width of its interval, against the
-    anchor, or the mean of its field; null if it is unknown) and `field`, from 1: bots of different fields
-    never met, not even by way of others, and their ratings do not compare.
+    One row per bot: `name`, `rating` (null if there is no finite one), `rating_error` (half the width of its
+    interval, against the anchor, or the mean of its field; null if it is unknown) and `field`, from 1: bots of
+    different fields never met, not even by way of others, and their ratings do not compare.
     """
 
     ratings: pl.DataFrame
     remarks: tuple[str, ...]
+    unrated: dict[str, str]
+    """Why bots have no rating: what they never did."""
     squares: Floats
     """(bots, bots) covariances of ratings, times the square of the quantile that makes intervals of them;
     nan where they are unknown."""
@@ -76,36 +78,41 @@ def rate(
 ) -> Ratings:
     """Rate bots by the finishing orders in their matchups.
 
-    The `anchor` is rated 1500 if it has a finite rating; in fields without it, the mean is 1500.
+    The `anchor` is rated 1500; in fields without it, the mean is 1500.
 
     A finite best rating exists only for bots each of which is placed ahead of each other, if only by
-    way of others (Ford 1957; Hunter 2004, "MM algorithms for generalized Bradley-Terry models"). Of a
-    field for which that is not so, the largest part for which it is has finite ratings, and the others
-    have inf, -inf or nan. `game`: what a choice counts in `matchups`.
+    way of others (Ford 1957; Hunter 2004, "MM algorithms for generalized Bradley-Terry models"). In a
+    field for which that is not so, only the part with the anchor is rated, or without it the largest
+    part. `game`: what a choice counts in `matchups`.
     """
     ahead = _ahead(len(bots), matchups)
     fields = _fields(ahead)
     ratings = np.full(len(bots), nan)
     squares = np.full((len(bots), len(bots)), nan)
     remarks = []
+    unrated: dict[str, str] = {}
+    fixed = bots.index(anchor) if anchor is not None and anchor in bots else -1
     if len(fields) > 1:
         remarks.append(
             f"The bots fall into {len(fields)} fields that never met: only ratings of the same field "
             "compare."
         )
     for field in fields:
-        parts = _parts(ahead, field)
+        parts = _parts(ahead, field, fixed)
         log_strengths, core_squares = _rate_core(
             len(parts.core), [_among(matchup, parts.core) for matchup in matchups], confidence, game
         )
-        if anchor is not None and anchor in bots and bots.index(anchor) in parts.core:
-            fixed = int(np.searchsorted(parts.core, bots.index(anchor)))
-            log_strengths, core_squares = _relative_to(fixed, log_strengths, core_squares)
-        ratings[parts.core] = MEAN + SCALE * log_strengths
-        ratings[parts.above], ratings[parts.below] = inf, -inf
+        if fixed in parts.core:
+            at = int(np.searchsorted(parts.core, fixed))
+            log_strengths, core_squares = _relative_to(at, log_strengths, core_squares)
+        if len(parts.core) > 1 or fixed in parts.core:
+            ratings[parts.core] = MEAN + SCALE * log_strengths
         if core_squares is not None:
             squares[np.ix_(parts.core, parts.core)] = SCALE**2 * core_squares
-        remarks += _remarks(bots, parts, has_errors=core_squares is not None)
+        if len(parts.core) > 1 and core_squares is None:
+            names = ", ".join(bots[bot] for bot in parts.core)
+            remarks.append(f"{names}: too few games to know the errors of their ratings.")
+        unrated |= _unrated(bots, parts, fixed)
     errors = [
         None if isnan(square) or (bot == anchor and square == 0) else sqrt(square)
         for bot, square in zip(bots, squares.diagonal(), strict=True)
@@ -115,7 +122,7 @@ def rate(
         pl.DataFrame(
             {
                 "name": list(bots),
-                "rating": ratings,
+                "rating": [None if isnan(rating) else rating for rating in ratings],
                 "rating_error": errors,
                 "field": [numbers[bot] for bot in range(len(bots))],
             },
@@ -127,6 +134,7 @@ def rate(
             },
         ),
         tuple(remarks),
+        unrated,
         squares,
     )
 
@@ -141,12 +149,18 @@ def _relative_to(
 
 
 def rating_among(
-    ratings: Sequence[float], matchups: Sequence[Counted], game: float = 1.0
+    ratings: Sequence[float],
+    matchups: Sequence[Counted],
+    game: float = 1.0,
+    errors: Sequence[float] = (),
 ) -> tuple[float, float | None]:
     """The rating of the first bot of a field in which the ratings of all others are known, and its error.
 
     `ratings` are by number; the first one is not read. The likelihood and the errors are those of `rate`, with one
     rating to be found. Infinite if the bot was never placed behind another, or never ahead of one.
+
+    `errors` are those of the known ratings, by number. How they depend on each other is not known: they count as if
+    all of them erred in the same direction, which is the worst case.
     """
     ahead = _ahead(len(ratings), matchups)
     if not (ahead[0].any() and ahead[:, 0].any()):
@@ -167,7 +181,8 @@ def rating_among(
     spread = scores[0] - scores[0].mean()
     square = groups / (groups - 1) * float(spread @ spread) + 2 * (game * HALF_GAME) ** 2
     half = Estimate(0.0, 1.0, groups - 1).quantile(CONFIDENCE) * sqrt(square) / curvature
-    return MEAN + SCALE * float(logs[0]), SCALE * half
+    moved = float(weight[0] @ np.asarray(errors)) / curvature if len(errors) else 0.0
+    return MEAN + SCALE * float(logs[0]), hypot(SCALE * half, moved)
 
 
 # ------------------------------------------------------------------------------------ who compares
@@ -224,11 +239,12 @@ class _Parts(NamedTuple):
     """Those neither ahead of them nor behind, hence never in a matchup with any of them."""
 
 
-def _parts(ahead: NDArray[np.bool_], field: Numbers) -> _Parts:
-    """Part a field by its largest set of bots each of which is ahead of each other."""
+def _parts(ahead: NDArray[np.bool_], field: Numbers, fixed: int = -1) -> _Parts:
+    """Part a field by a set of bots each of which is ahead of each other: that of the fixed bot, or the largest."""
     graph = ahead[np.ix_(field, field)]
     sets = _disjoint(lambda bot: _reached(graph, bot) & _reached(graph.T, bot), len(graph))
-    core = max(sets, key=np.count_nonzero)  # the first of the largest: `max` keeps the first
+    # The first of the largest: `max` keeps the first.
+    core = max(sets, key=lambda some: (fixed in field[some], np.count_nonzero(some)))
     first = int(core.argmax())
     behind, before = _reached(graph, first), _reached(graph.T, first)
     return _Parts(
@@ -239,33 +255,17 @@ def _parts(ahead: NDArray[np.bool_], field: Numbers) -> _Parts:
     )
 
 
-def _remarks(bots: Sequence[str], parts: _Parts, has_errors: bool) -> list[str]:
-    """What a reader of a field's ratings must know, a sentence each."""
-    core, above, below, apart = (", ".join(bots[bot] for bot in part) for part in parts)
-    remarks = []
-    if len(parts.core) > 1 and not has_errors:
-        remarks.append(f"{core}: too few games to know the errors of their ratings.")
-    elif len(parts.core) == 1 and not (above or below or apart):
-        remarks.append(f"{core} met no other bot: its rating of {MEAN:.0f} says nothing.")
-    elif len(parts.core) == 1:
-        remarks.append(
-            f"The rating of {core}, {MEAN:.0f}, is only a place to start from: no results of its field "
-            "contradict each other."
+def _unrated(bots: Sequence[str], parts: _Parts, fixed: int) -> dict[str, str]:
+    """Why bots of a field have no rating."""
+    reasons = dict.fromkeys(parts.above, "never finished behind a rated bot")
+    reasons |= dict.fromkeys(parts.below, "never finished ahead of a rated bot")
+    reasons |= dict.fromkeys(parts.apart, "has no results that compare it with a rated bot")
+    if len(parts.core) == 1 and fixed not in parts.core:
+        # A single bot is rated only as the anchor, so there is none to be compared with.
+        reasons = dict.fromkeys(
+            [*parts.core, *reasons], "has no results that contradict each other"
         )
-    if above:
-        remarks.append(
-            f"No rating is high enough for {above}: never placed behind a bot that has a finite one."
-        )
-    if below:
-        remarks.append(
-            f"No rating is low enough for {below}: never placed ahead of a bot that has a finite one."
-        )
-    if apart:
-        remarks.append(
-            f"{apart}: not to be compared with {core}, as no chain of results leads from one to the "
-            "other."
-        )
-    return remarks
+    return {bots[bot]: reason for bot, reason in reasons.items()}
 
 
 def _among(matchup: Counted, core: Numbers) -> Counted:

@@ -25,7 +25,7 @@ from pickosim.stats.moments import (
     share_superiority,
     stratified_mean,
 )
-from pickosim.stats.ratings import Ratings, rate
+from pickosim.stats.ratings import Counted, Ratings, rate
 from pickosim.studies.matchup_sums import COLUMNS as HOLDER_COLUMNS
 from pickosim.studies.matchup_sums import holder_row
 from pickosim.studies.measures import rate_columns
@@ -246,14 +246,32 @@ def points_text(points: Points) -> str:
     return ",".join(f"{given:g}" for given in points)
 
 
-def ratings_of(bots: Sequence[str], matchups: Sequence[Matchup], sums: Sequence[Sums]) -> Ratings:
-    """Ratings from all finishing orders."""
+def ratings_of(
+    bots: Sequence[str], matchups: Sequence[Matchup], sums: Sequence[Sums], wins: bool = False
+) -> Ratings:
+    """Ratings from all finishing orders, or from wins alone."""
+    return rate(bots, counted(bots, matchups, sums, wins), game=PARTS, anchor=ANCHOR)
+
+
+def counted(
+    bots: Sequence[str], matchups: Sequence[Matchup], sums: Sequence[Sums], wins: bool
+) -> list[Counted]:
+    """Who was placed next among which bots, in all matchups; of wins alone, who was placed first."""
     number = {bot: k for k, bot in enumerate(bots)}
-    counted = [
-        (tuple(number[bot] for bot in matchup), part["choices"])
+    return [
+        (
+            tuple(number[bot] for bot in matchup),
+            _first_only(part["choices"]) if wins else part["choices"],
+        )
         for matchup, part in zip(matchups, sums, strict=True)
     ]
-    return rate(bots, counted, game=PARTS, anchor=ANCHOR)
+
+
+def _first_only(choices: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Choices among all bots of the matchup: the set with all of them is the last."""
+    first = np.zeros_like(choices)
+    first[:, -1] = choices[:, -1]
+    return first
 
 
 def _wins(part: Sums, bot: int) -> Moments:

@@ -422,7 +422,11 @@ class Tournament(OneRuleSetStudy):
                 "verdict": self._verdict(sums),
             }
         rated = ratings_of(self.names, self.matchups, sums)
-        remarks += [*about_ratings(rated), *rated.remarks]
+        remarks += [*about_ratings(rated, frames["standings"]), *rated.remarks]
+        by_wins = ratings_of(self.names, self.matchups, sums, wins=True).ratings
+        summary["win_ratings"] = {
+            bot: [rating, error] for bot, rating, error, _ in by_wins.iter_rows()
+        }
         remarks += about_few_blocks(min(frames["standings"]["games"].to_list()) // self.seats)
         remarks += about_unfinished(summary["unfinished"])
         return summary | {"sentences": [], "remarks": remarks}

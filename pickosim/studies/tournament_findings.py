@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import inf, isclose
+from math import isclose, isfinite
 
 import polars as pl
 
@@ -59,9 +59,12 @@ def _in_words(shares: Shares, share: Measured) -> str:
 
 def _compared(shares: Shares, bot: str, apart: Measured) -> str:
     """What a bot wins, and how much more or less that is, to as many places."""
-    difference = plus_minus(abs(shares.scale * apart.value), shares.scale * apart.half)
-    places = len(difference.split()[0].partition(".")[2])
-    share = f"{shares.shown(shares.measured(bot).value):.{max(1, places)}f}"
+    value, half = abs(shares.scale * apart.value), shares.scale * apart.half
+    difference = plus_minus(value, half)
+    places = max(1, len(difference.split()[0].partition(".")[2]))
+    if isfinite(half):
+        difference = f"{value:.{places}f} ± {half:.{places}f}"
+    share = f"{shares.shown(shares.measured(bot).value):.{places}f}"
     points = " points" if shares.points is None else ""
     return f"{_words(shares).format(share)}, {difference}{points} {'more' if apart.value > 0 else 'less'}"
 
@@ -116,10 +119,15 @@ def _points(share: float) -> str:
     return f"{100 * share:g} point{'' if isclose(share, 0.01) else 's'}"
 
 
-def about_ratings(rated: Ratings) -> Iterator[str]:
-    """What the ratings of several bots are relative to; of two bots, shares say it better."""
+def about_ratings(rated: Ratings, standings: pl.DataFrame) -> Iterator[str]:
+    """What the ratings of several bots are relative to, and which bots have none, and why."""
     if len(rated.ratings) > 2:
         yield _scale_of(rated.ratings)
+    for row in standings.iter_rows(named=True):
+        if reason := rated.unrated.get(row["bot"]):
+            games = f"of its {row['games']:,} games"
+            known = {0.0: f"won none {games}", 1.0: f"won all {games}"}
+            yield f"{quoted(row['bot'])} {known.get(row['win_share'], reason)}, so it has no rating."
 
 
 def _scale_of(ratings: pl.DataFrame) -> str:
@@ -202,17 +210,11 @@ def _rated(results: Results) -> pl.DataFrame:
 
 
 def _about_scale(results: Results) -> str:
-    """What a rating of 1500 means, and which ratings cannot be drawn."""
+    """What a rating of 1500 means, and which bots have none."""
     standings = results.standings
-    about = [_scale_of(standings.rename({"bot": "name", "rating_field": "field"}))]
-    for rating, words in ((inf, "more"), (-inf, "less")):
-        bots = standings.filter(pl.col("rating") == rating)["bot"].to_list()
-        if bots:
-            about.append(f"No finite rating, but {words} than any: {', '.join(bots)}.")
-    unknown = standings.filter(pl.col("rating").is_null() | pl.col("rating").is_nan())
-    if len(unknown):
-        about.append(f"Not to be rated: {', '.join(unknown['bot'].to_list())}.")
-    return " ".join(about)
+    about = _scale_of(standings.rename({"bot": "name", "rating_field": "field"}))
+    unrated = standings.filter(pl.col("rating").is_null())["bot"].to_list()
+    return f"{about} No rating: {', '.join(unrated)}." if unrated else about
 
 
 def _all_seats(results: Results) -> pl.DataFrame:
