@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from math import inf
+from math import hypot, inf
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -18,7 +19,7 @@ from pickosim.rules import RULES_VERSION
 from pickosim.stats.ratings import rate, rating_among
 from pickosim.studies.ladder import FILE, ladder
 from pickosim.studies.matchup_sums import GROUPS
-from pickosim.studies.rank import headline
+from pickosim.studies.rank import Rated, headline, ordinal
 from pickosim.studies.standings import ANCHOR
 
 # ------------------------------------------------------------------------------------- the ratings
@@ -99,7 +100,7 @@ def test_the_remarks_say_what_ratings_are_relative_to():
 
 @pytest.mark.parametrize(("name", "players"), PLAYED)
 def test_the_ladder_has_all_built_in_bots_that_play_there(name, players):
-    ratings = ladder(load_rules(name), players)
+    ratings = ladder(load_rules(name), players).ratings
     assert sorted(ratings) == sorted(built_in_players(load_rules(name), players)), "make ladder"
     assert ratings[ANCHOR] == 1500
     assert list(ratings.values()) == sorted(ratings.values(), reverse=True)
@@ -117,25 +118,75 @@ def test_other_rules_have_no_ladder():
 def test_a_built_in_bot_gets_about_its_own_rating():
     ranked = pickosim.rank("thief", games="20k", seed=3)
     row = ranked.ladder.filter(pl.col("bot") == "thief").row(0, named=True)
-    known = ladder(load_rules("classic"), 2)["thief"]
-    assert abs(row["rating"] - known) < 1.6 * row["rating_error"]
-    assert ranked.ladder["ladder_place"].to_list() == list(
-        range(1, len(ladder(load_rules("classic"), 2)) + 1)
-    )
-    assert ranked.rivals.height == len(ladder(load_rules("classic"), 2)) - 1
+    ratings = ladder(load_rules("classic"), 2).ratings
+    assert abs(row["rating"] - ratings["thief"]) < 1.6 * row["rating_error"]
+    assert ranked.ladder["ladder_place"].to_list() == list(range(1, len(ratings) + 1))
+    assert ranked.rivals.height == len(ratings) - 1
 
 
 def test_a_bot_is_ranked_with_its_place_and_distance():
-    ratings = {"best": 1700.0, "eager": 1500.0}
-    assert headline("mine.py", 1602.4, 7.6, ratings) == (
-        "`mine.py` is number 2 of 3, rated 1602 ± 8: 98 points behind the best, `best`."
+    others = {"best": Rated(1700.0, 4.0), "eager": Rated(1500.0, None)}
+    assert headline("mine.py", Rated(1602.4, 7.6), others) == (
+        "`mine.py` ranks 2nd of 3, rated 1602 ± 8: 98 points behind the best, `best`."
     )
-    assert headline("mine.py", 1720.0, 5.0, ratings) == (
-        "`mine.py` is number 1 of 3, rated 1720 ± 5: 20 points above the best of the others, `best`."
+    assert headline("mine.py", Rated(1720.0, 5.0), others) == (
+        "`mine.py` ranks 1st of 3, rated 1720 ± 5: 20 points above the best of the others, `best`."
     )
-    assert headline("mine.py", -inf, None, ratings) == (
-        "`mine.py` is number 3 of 3: it never won, so it has no rating."
+    for rating, place in ((1705.0, "1st to 2nd"), (1707.0, "1st"), (1504.0, "2nd to 3rd")):
+        assert f"ranks {place} of 3, rated {rating:.0f} ± 5" in headline(
+            "a", Rated(rating, 5.0), others
+        )
+    assert headline("mine.py", Rated(-inf, None), others) == (
+        "`mine.py` ranks 3rd of 3: it never won, so it has no rating."
     )
+    assert headline("mine.py", Rated(inf, None), others).startswith("`mine.py` ranks 1st of 3: ")
+
+
+def test_ordinals():
+    words = "1st 2nd 3rd 4th 10th 11th 12th 13th 21st 111th"
+    assert " ".join(ordinal(int(word[:-2])) for word in words.split()) == words
+
+
+def test_the_errors_of_fixed_ratings_count():
+    matchups = counted(1, FIELD)
+    rating, error = rating_among([0.0, 1500, 1550, 1300], matchups, PARTS)
+    assert rating_among([0.0, 1500, 1550, 1300], matchups, PARTS, [0.0] * 4) == (rating, error)
+    # All others rated 6 points too high make this rating 6 points too high.
+    assert rating_among([0.0, 1506, 1556, 1306], matchups, PARTS)[0] == pytest.approx(rating + 6)
+    _, larger = rating_among([0.0, 1500, 1550, 1300], matchups, PARTS, [0.0, 6.0, 6.0, 6.0])
+    assert larger == pytest.approx(hypot(error, 6.0))
+
+
+def test_with_four_players_ratings_count_wins():
+    """`champion` wins most games, and comes last more often than `expected`."""
+    bots = ["champion", "expected", "eager", "thief"]
+    played = pickosim.tournament(bots, players=4, games=8_000, workers=1)
+    by_wins = {bot: rating for bot, (rating, _) in played.manifest["result"]["win_ratings"].items()}
+    assert sorted(by_wins, key=by_wins.get, reverse=True) == played.standings["bot"].to_list()
+    assert by_wins[ANCHOR] == 1500
+    # In a single matchup the model has a chance for each bot, and so fits the wins exactly.
+    strengths = {bot: 10 ** (rating / 400) for bot, rating in by_wins.items()}
+    for bot, share in played.standings.select("bot", "win_share").iter_rows():
+        assert strengths[bot] / sum(strengths.values()) == pytest.approx(share)
+
+
+@pytest.mark.parametrize("name", ["abad.py", "zbad.py"])
+def test_a_bot_that_loses_everything_does_not_move_the_anchor(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_text(
+        "from pickosim import Strategy\n\n\nclass Bad(Strategy):\n"
+        "    def pick(self, turn):\n        return turn.best(turn.counts)\n\n"
+        "    def stop(self, turn):\n        return ~turn.can_claim\n",
+        encoding="utf-8",
+    )
+    for bots in (["eager", name], ["eager", "thief", name]):
+        played = pickosim.tournament(bots, games=200, workers=1)
+        ratings = dict(played.standings.select("bot", "rating").iter_rows())
+        assert (ratings[ANCHOR], ratings[name]) == (1500, None)
+        assert (
+            f"`{name}` won none of its {200 * (len(bots) - 1)} games, so it has no rating."
+            in played.remarks
+        )
 
 
 def test_without_a_ladder_the_ratings_are_those_of_the_games():

@@ -25,14 +25,16 @@ def play_ladders() -> dict[str, Any]:
     ladders = {}
     for (name, players), games in PLAYED.items():
         results = tournament((), name, players, games, SEED)
-        standings = results.standings.sort("rating", descending=True)
-        ratings, wins = (standings.select("bot", name).rows() for name in ("rating", "win_share"))
+        by_wins = results.manifest["result"]["win_ratings"]
+        in_order = sorted(by_wins, key=lambda bot: -by_wins[bot][0])
+        wins = dict(results.standings.select("bot", "win_share").iter_rows())
         ladders[f"{name} {players}"] = {
             "command": f"pickosim tournament --rules {name} --players {players} --games {games} --seed {SEED}",
             "rules_version": RULES_VERSION,
             "games": results.games,
-            "ratings": {bot: round(rating, 1) for bot, rating in ratings},
-            "win_shares": {bot: round(share, 4) for bot, share in wins},
+            "ratings": {bot: round(by_wins[bot][0], 1) for bot in in_order},
+            "rating_errors": {bot: round(by_wins[bot][1] or 0.0, 1) for bot in in_order},
+            "win_shares": {bot: round(wins[bot], 4) for bot in in_order},
         }
     return ladders
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from math import inf
 from pathlib import Path
@@ -21,13 +22,29 @@ STRONG = 2 / 3
 """A bot is called strong if it wins at least this share of what the strongest does."""
 
 
-def ladder(rules: RuleSet, players: int) -> dict[str, float] | None:
-    """The ratings of the built-in bots with these rules, or None if there are none."""
+@dataclass(frozen=True)
+class Ladder:
+    """The ratings of the built-in bots with some rules."""
+
+    ratings: dict[str, float]
+    """The highest first."""
+    errors: dict[str, float]
+    """Halves of their 95 % intervals; 0 for the bot that all are relative to."""
+    by_wins: bool
+    """Whether the ratings count wins alone, or all finishing orders."""
+
+
+def ladder(rules: RuleSet, players: int) -> Ladder | None:
+    """The ladder of these rules, or None if there is none."""
     for played, stored in _stored().items():
         name, size = played.split()
         if int(size) == players and load_rules(name) == rules:
-            ratings: dict[str, float] = stored["ratings"]
-            return ratings
+            ratings, errors = stored["ratings"], stored.get("rating_errors", {})
+            return Ladder(
+                ratings,
+                {bot: errors.get(bot) or 0.0 for bot in ratings},
+                bool(errors) or players == 2,
+            )
     return None
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from math import ceil, inf, isfinite
-from typing import Annotated, Any, ClassVar
+from math import ceil, hypot, inf, isfinite
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from pydantic.dataclasses import dataclass
 
@@ -15,7 +15,7 @@ from pickosim.columns import Frame, frames_by_name
 from pickosim.engine.tally import PARTS
 from pickosim.rule_files import rules_text
 from pickosim.runs.tasks import Sums
-from pickosim.stats.ratings import Counted, rating_among
+from pickosim.stats.ratings import rating_among
 from pickosim.studies.arms import Chunk, blocks_per_chunk
 from pickosim.studies.ladder import ladder
 from pickosim.studies.matchup_sums import chunks_of_matchups
@@ -31,7 +31,7 @@ from pickosim.studies.options import (
 )
 from pickosim.studies.schedule import Matchup, blocks_for, round_robin
 from pickosim.studies.sentences import quoted
-from pickosim.studies.standings import ANCHOR, ratings_of, tournament_frames
+from pickosim.studies.standings import ANCHOR, counted, ratings_of, tournament_frames
 from pickosim.studies.study import (
     Frames,
     OneRuleSetStudy,
@@ -93,7 +93,8 @@ class Rank(OneRuleSetStudy):
     @stored
     def entrants(self) -> tuple[Entrant, ...]:
         """The ranked bot first."""
-        field = ladder(self.rule_set, self.players) or built_in_players(self.rule_set, self.players)
+        known = ladder(self.rule_set, self.players)
+        field = known.ratings if known else built_in_players(self.rule_set, self.players)
         rivals = sorted(name for name in field if name != self.bot)
         return tuple(make_entrants([self.bot, *rivals]))
 
@@ -141,16 +142,20 @@ class Rank(OneRuleSetStudy):
 
     def frames(self, sums: Sequence[Sums]) -> Frames:
         """The ladder with the bot on it, and its rivals."""
-        rating, error, ratings = self._rated(sums)
-        rated = [(bot, value, None) for bot, value in ratings.items()]
-        in_order = sorted([(self.names[0], rating, error), *rated], key=lambda row: -row[1])
+        own, others = self._rated(sums)
+        in_order = sorted([(self.names[0], own), *others.items()], key=lambda row: -row[1].rating)
         played = tournament_frames(self.names, self.matchups, sums, ())
         rivals = [row for row in played["pairs"].to_dicts() if row["bot"] == self.names[0]]
         return {
             "ladder": FRAMES["ladder"].build(
                 [
-                    {"ladder_place": place, "bot": bot, "rating": value, "rating_error": half}
-                    for place, (bot, value, half) in enumerate(in_order, start=1)
+                    {
+                        "ladder_place": place,
+                        "bot": bot,
+                        "rating": rated.rating if isfinite(rated.rating) else None,
+                        "rating_error": rated.error or None,
+                    }
+                    for place, (bot, rated) in enumerate(in_order, start=1)
                 ]
             ),
             "rivals": FRAMES["rivals"].build(
@@ -164,21 +169,18 @@ class Rank(OneRuleSetStudy):
             ),
         }
 
-    def _rated(self, sums: Sequence[Sums]) -> tuple[float, float | None, dict[str, float]]:
-        """The rating of the bot and its error, and the ratings of the others: of the ladder, or of these games."""
+    def _rated(self, sums: Sequence[Sums]) -> tuple[Rated, dict[str, Rated]]:
+        """The rating of the bot, and those of the others: of the ladder, or of these games."""
         known = ladder(self.rule_set, self.players)
+        won = sum(int(part["wins"][0].sum()) for part in sums)
         if known is None:
-            rows = ratings_of(self.names, self.matchups, sums).ratings.rows(named=True)
-            own, *others = ((row["rating"], row["rating_error"]) for row in rows)
-            names = self.names[1:]
-            return *own, {bot: rating for bot, (rating, _) in zip(names, others, strict=True)}
-        number = {bot: k for k, bot in enumerate(self.names)}
-        counted: list[Counted] = [
-            (tuple(number[bot] for bot in matchup), part["choices"])
-            for matchup, part in zip(self.matchups, sums, strict=True)
-        ]
-        fixed = {bot: known[bot] for bot in self.names[1:]}
-        return *rating_among([0.0, *fixed.values()], counted, PARTS), fixed
+            rows = ratings_of(self.names, self.matchups, sums, wins=True).ratings.rows(named=True)
+            own, *others = (_rated(row["rating"], row["rating_error"], won > 0) for row in rows)
+            return own, dict(zip(self.names[1:], others, strict=True))
+        rivals = {bot: Rated(known.ratings[bot], known.errors[bot]) for bot in self.names[1:]}
+        choices = counted(self.names, self.matchups, sums, known.by_wins)
+        ratings, errors = ([0.0, *ends] for ends in zip(*rivals.values(), strict=True))
+        return Rated(*rating_among(ratings, choices, PARTS, errors)), rivals
 
     def status(self, sums: Sequence[Sums]) -> str:
         """How often the bot finishes ahead, so far."""
@@ -189,44 +191,78 @@ class Rank(OneRuleSetStudy):
 
     def summary(self, sums: Sequence[Sums], frames: Frames) -> dict[str, Any]:
         """The place, the rating, and how far the best is."""
-        rating, error, ratings = self._rated(sums)
         unfinished = sum(int(part["unfinished"]) for part in sums)
         return {
             "games": sum(int(part["blocks"]) for part in sums) * self.players,
             "unfinished": unfinished,
-            "headline": headline(self.names[0], rating, error, ratings),
+            "headline": headline(self.names[0], *self._rated(sums)),
             "sentences": [],
             "remarks": [*self._about_scale(), *about_unfinished(unfinished)],
         }
 
     def _about_scale(self) -> Iterator[str]:
-        if ladder(self.rule_set, self.players) is None:
+        known = ladder(self.rule_set, self.players)
+        if known is None:
             yield (
                 f"There is no ladder for these rules with {self.players} players: the ratings of all bots come from "
                 f"these games, with {quoted(ANCHOR)} at 1500."
             )
         else:
             yield (
-                f"The ratings of the built-in bots are fixed, with {quoted(ANCHOR)} at 1500; their own errors do not "
-                "count in ±."
+                f"The ratings of the built-in bots are fixed, with {quoted(ANCHOR)} at 1500; ± includes their errors."
             )
+        if self.players > 2:
+            counts = (
+                "all finishing orders"
+                if known and not known.by_wins
+                else "wins, not the places behind"
+            )
+            yield f"A rating counts {counts}."
 
 
-def headline(bot: str, rating: float, error: float | None, ratings: dict[str, float]) -> str:
-    """The place of a bot among others, its rating, and how far it is from the best."""
-    place = 1 + sum(other > rating for other in ratings.values())
-    sentence = f"{quoted(bot)} is number {place} of {len(ratings) + 1}"
-    if not isfinite(rating):
-        return (
-            f"{sentence}: it {'never lost' if rating == inf else 'never won'}, so it has no rating."
-        )
-    half = "" if error is None else f" ± {error:.0f}"
-    sentence += f", rated {rating:.0f}{half}"
-    best = max(ratings, key=ratings.__getitem__)
-    apart = rating - ratings[best]
-    if place == 1:
-        return f"{sentence}: {apart:.0f} points above the best of the others, {quoted(best)}."
-    return f"{sentence}: {-apart:.0f} points behind the best, {quoted(best)}."
+class Rated(NamedTuple):
+    """A rating, infinite for a bot that never lost or never won, and half its 95 % interval."""
+
+    rating: float
+    error: float | None
+
+
+def _rated(rating: float | None, error: float | None, has_won: bool) -> Rated:
+    """A rating of these games."""
+    return Rated((inf if has_won else -inf) if rating is None else rating, error)
+
+
+def headline(bot: str, own: Rated, others: dict[str, Rated]) -> str:
+    """The place of a bot among others as far as it is known, its rating, and how far it is from the best."""
+    first, last = (
+        1 + sum(other.rating - own.rating > sign * _half(own, other) for other in others.values())
+        for sign in (1, -1)
+    )
+    place = ordinal(first) if first == last else f"{ordinal(first)} to {ordinal(last)}"
+    sentence = f"{quoted(bot)} ranks {place} of {len(others) + 1}"
+    if not isfinite(own.rating):
+        never = "lost" if own.rating == inf else "won"
+        return f"{sentence}: it never {never}, so it has no rating."
+    half = "" if own.error is None else f" ± {own.error:.0f}"
+    best = max(others, key=lambda other: others[other].rating)
+    apart = own.rating - others[best].rating
+    where = (
+        f"above the best of the others, {quoted(best)}"
+        if apart > 0
+        else f"behind the best, {quoted(best)}"
+    )
+    return f"{sentence}, rated {own.rating:.0f}{half}: {abs(apart):.0f} points {where}."
+
+
+def _half(own: Rated, other: Rated) -> float:
+    """Half the interval of the difference of two ratings."""
+    return hypot(own.error or 0.0, other.error or 0.0) if isfinite(own.rating) else 0.0
+
+
+def ordinal(number: int) -> str:
+    """1st, 2nd, 3rd, 4th …"""
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{'th' if 10 < number % 100 < 14 else ending}"
 
 
 rank = study_function(Rank)
