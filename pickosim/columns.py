@@ -22,6 +22,11 @@ Row = dict[str, Any]
 NO_VALUE = "–"
 
 
+def percentage(share: float, places: int) -> str:
+    """A share in per cent, rounded so that two shares that make a whole still add up to 100."""
+    return f"{50 + round(round(100 * share - 50, 9), places):.{places}f}"
+
+
 @dataclass(frozen=True)
 class Format:
     """How the numbers of a column are written."""
@@ -36,6 +41,8 @@ class Format:
 
     def bare(self, value: float) -> str:
         """A number without its unit."""
+        if self.unit == "%":
+            return percentage(value, 2)
         return f"{value if self.scale == 1 else self.scale * value:{self.spec}}"
 
     def text(self, value: float) -> str:

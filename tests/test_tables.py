@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from importlib.util import find_spec
 
 import polars as pl
@@ -10,7 +11,7 @@ from polars.testing import assert_frame_equal
 
 import pickosim
 from pickosim.bots.strategy import Strategy
-from pickosim.columns import COLUMNS, by_name
+from pickosim.columns import COLUMNS, by_name, percentage
 from pickosim.errors import PickosimError
 from pickosim.games.frames import Played
 from pickosim.games.trace import trace_games
@@ -330,3 +331,13 @@ def test_a_column_that_is_declared_twice_is_refused():
     assert by_name([bot, rival]) == {"bot": bot, "rival": rival}
     with pytest.raises(ValueError, match=r"declared twice: bot\.$"):
         by_name([bot, rival, bot])
+
+
+def test_percentages_of_a_pair_add_up():
+    for games in (7, 80, 400, 2_000):
+        for wins in range(games + 1):
+            share = wins / games
+            for places in (1, 2):
+                shown = [Decimal(percentage(one, places)) for one in (share, 1 - share)]
+                assert sum(shown) == 100
+                assert abs(float(shown[0]) - 100 * share) < 0.501 * 10**-places

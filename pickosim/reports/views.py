@@ -10,7 +10,7 @@ import polars as pl
 from rich.table import Table
 from rich.text import Text
 
-from pickosim.columns import Row
+from pickosim.columns import Row, percentage
 from pickosim.errors import PickosimError, suggest
 from pickosim.reports.cells import for_row, frame_grid, with_error
 from pickosim.reports.layout import Grid, IntervalGrid, grid, wrapped
@@ -161,14 +161,18 @@ def _crossed(
 ) -> Grid:
     """A cross table; of all intervals only the widest is given, so that it fits a terminal."""
     of = view.frame.column(text.value).format
-    spec = "+.1f" if of and of.spec.startswith("+") else ".1f"
+    is_signed = of is not None and of.spec.startswith("+")
     cells = {(row[text.row], row[text.across]): row for row in rows}
 
     def cell(at: tuple[Any, Any]) -> str:
         row = cells.get(at)
         if row is None:
             return text.missing
-        shown = "-" if row[text.value] is None else f"{100 * row[text.value]:{spec}}"
+        value = row[text.value]
+        if value is None:
+            shown = "-"
+        else:
+            shown = f"{100 * value:+.1f}" if is_signed else percentage(value, 1)
         return f"{shown}{_mark(row, text.given)}"
 
     shown = across[:MOST_COLUMNS]
