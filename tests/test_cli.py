@@ -242,16 +242,17 @@ def test_the_results_of_a_run(run, name):
     assert again.out == done.out
 
 
-@pytest.mark.parametrize("columns", [80, 120])
-def test_the_results_of_a_run_fit_a_terminal(tmp_path, columns):
+def test_the_results_of_a_run_fit_a_terminal(tmp_path):
     out = str(tmp_path / "run")
     assert run_program(*RUNS["compare"].split(), "--workers", "1", "--out", out).code == 0
-    shown = re.sub(r"\x1b\[[\d;]*m", "", run_in_terminal("resume", out, "--full", columns=columns))
-    lines = [line.rpartition("\r")[2].rstrip() for line in shown.split("\n")]
-    (end,) = [k for k, line in enumerate(lines) if "games, 0 unfinished" in line]
-    assert lines[0] == "The run is finished; nothing is left to play."
-    assert max(map(len, lines[:end])) <= columns
-    assert_snapshot(f"compare-{columns}", "\n".join(lines[1:end]) + "\n")
+    for columns, form in ((120, "--full"), (80, "--full"), (80, "")):
+        printed = run_in_terminal("resume", out, *form.split(), columns=columns)
+        shown = re.sub(r"\x1b\[[\d;]*m", "", printed)
+        lines = [line.rpartition("\r")[2].rstrip() for line in shown.split("\n")]
+        (end,) = [k for k, line in enumerate(lines) if "games, 0 unfinished" in line]
+        assert lines[0] == "The run is finished; nothing is left to play."
+        assert max(map(len, lines[:end])) <= columns
+    assert_snapshot("compare-80", "\n".join(lines[1:end]) + "\n")
 
 
 @pytest.mark.parametrize(
@@ -932,6 +933,19 @@ def test_a_tournament_of_ten_bots_fits_a_screen(tmp_path):
     pickosim.tournament(bots, games=20, out=out, workers=1)
     shown = run_in_terminal("show", out, columns=100)
     assert len(shown.splitlines()) <= 40
+
+
+def test_a_comparison_of_three_variants_fits_a_screen(tmp_path):
+    out = str(tmp_path / "run")
+    rules = ["classic", "short", "french"]
+    result = pickosim.compare(rules, games=200, out=out, workers=1).manifest["result"]
+    assert sum(map(len, result["by_variant"].values())) > 5
+    lines = run_in_terminal("show", out, columns=100).splitlines()
+    assert len(lines) <= 40
+    assert sum("- " in line for line in lines) == 5
+    assert all(
+        any(f"{name} compared with classic:" in line for line in lines) for name in rules[1:]
+    )
 
 
 def test_all_names_the_built_in_bots_and_a_focus_enters(tmp_path, monkeypatch):

@@ -31,6 +31,7 @@ from pickosim.errors import PickosimError
 from pickosim.games.batch import play_games
 from pickosim.games.match import make_match
 from pickosim.reports.layout import drawn
+from pickosim.reports.page import drawn_charts
 from pickosim.reports.views import as_text
 from pickosim.rule_files import load_rules
 from pickosim.runs.progress import Progress
@@ -276,7 +277,7 @@ def test_variants_that_are_the_same_differ_by_nothing():
     tested = others.filter(~pl.col("measure").is_in(PERCENTILES))
     assert set(tested["p_value"]) == set(tested["p_adjusted"]) == {1.0}
     assert same.manifest["result"]["headline"].startswith(
-        "No difference beyond chance between classic and classic#2 and classic#3 in turns per game"
+        "No significant difference between classic and classic#2 and classic#3 in turns per game"
     )
 
 
@@ -344,8 +345,8 @@ def test_the_headline_answers_what_is_asked():
         row = row_of(found, 2, variant, "first_seat")
         assert f"{100 * row['value']:+.1f} ± " in headline
         assert f"players in {variant}" in headline
-    assert "beyond chance" in headline
-    # What is asked about differs by no more than chance here: the first sentence says what does differ.
+    assert "significant" in headline or "could be chance" in headline
+    # What is asked about does not differ significantly here: the first sentence says what does differ.
     assert first.startswith("Compared with classic, games are 38.2 to 40.0 % shorter")
     assert first.endswith(" in french (depending on the number of players).")
     with pytest.raises(PickosimError, match=r'A headline is about turns, .*did you mean "margin"'):
@@ -357,7 +358,7 @@ def test_the_headline_answers_what_is_asked():
     [
         ("turns", "Games take (turns): ", 1),
         ("first_seat", "Compared with an even share, the first seat wins (points): ", 100),
-        ("skill", "`eager` wins (of its fair share): ", 1),
+        ("skill", "`eager` wins (times its fair share): ", 1),
         ("margin", "The winner leads by (worms): ", 1),
         ("lead_changes", "The lead changes (times per game): ", 1),
         ("ties", "Games with a shared first place are (% of all): ", 100),
@@ -365,7 +366,7 @@ def test_the_headline_answers_what_is_asked():
 )
 def test_a_headline_has_the_values_of_the_measure_it_is_about(compared, about, beginning, scale):
     stronger = dict.fromkeys(SIZES, "eager")
-    headline, _ = findings(compared.measures, "french", stronger, about)
+    headline, *_ = findings(compared.measures, "french", stronger, about)
     assert headline.startswith(beginning)
     parts = headline.removeprefix(beginning).removesuffix(".").split("; ")
     for variant, part in zip(VARIANTS, parts[: len(VARIANTS)], strict=True):
@@ -389,7 +390,7 @@ def test_differences_in_both_directions_are_worded_apart(compared):
         difference=sign * largest,
         value=pl.lit(100.0) + sign * largest,
     )
-    headline, sentences = findings(measures, "french", dict.fromkeys(SIZES, "eager"))
+    headline, _, lines = findings(measures, "french", dict.fromkeys(SIZES, "eager"))
     turns = {
         size: measures.row(
             by_predicate=(pl.col("players") == size)
@@ -405,10 +406,9 @@ def test_differences_in_both_directions_are_worded_apart(compared):
         )
         for size, row in turns.items()
     }
-    assert sentences[0] == (
-        f"classic against french, beyond chance: games take {amounts[2]} (with 2 players) more turns; "
-        f"games take {amounts[3]} (with 3 players) fewer turns; "
-        f"not beyond chance: +{amounts[4]} with 4 players."
+    assert lines["classic"][0] == (
+        f"games are {amounts[2]} turns longer (2 players); games are {amounts[3]} turns shorter (3 players); "
+        f"could be chance: +{amounts[4]} (4 players)"
     )
     more, less = abs(turns[2]["difference"]), abs(turns[3]["difference"])
     assert f"games are {more:.1f} % longer or {less:.1f} % shorter in classic" in headline
@@ -434,7 +434,7 @@ def test_with_one_bot_there_is_no_word_on_skill():
     assert "skill" not in set(results.measures["measure"])
     assert set(results.measures["games"]) == {100}
     assert results.manifest["result"]["stronger"] == {}
-    assert any("nothing is said about skill" in remark for remark in results.remarks)
+    assert any("skill is not measured" in remark for remark in results.remarks)
 
 
 def test_the_seats_are_filled_over_and_over():
@@ -547,7 +547,6 @@ def test_a_run_whose_rules_have_changed_is_not_resumed(tmp_path):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"rules": ["classic"]}, "A comparison needs two variants at least"),
         ({"reference": "french"}, 'No variant is named "french"; the variants are classic, short.'),
         ({"bots": []}, "Name at least one bot to play."),
         ({"bots": 3}, "bots cannot be 3; e.g. bots = ['expected', 'eager']."),
@@ -572,43 +571,35 @@ def test_mistakes(given, said):
 # ------------------------------------------------------------------------------------------ in words
 
 
-def test_sentences_say_what_changed_by_how_much_and_whether_beyond_chance(compared):
+def test_lines_say_what_changed_by_how_much_and_whether_significantly(compared):
     result = compared.manifest["result"]
     assert result["headline"].startswith("Compared with french, games are ")
     turns = row_of(compared, 3, "extrawurm", "turns")
     half = (turns["difference_high"] - turns["difference_low"]) / 2
-    (sentence,) = [
-        said
-        for said in result["sentences"]
-        if said.startswith("extrawurm against french, beyond chance: games take ")
-    ]
-    assert f"{plus_minus(turns['difference'], half)} (with 3 players)" in sentence
-    assert sentence.endswith(" more turns.")
-    assert "fewer" not in sentence
-    for variant in ("classic", "extrawurm"):
-        sentences = [said for said in result["sentences"] if said.startswith(f"{variant} against")]
-        assert 2 <= len(sentences) <= 7
-    assert any("comparisons of this run" in remark for remark in result["remarks"])
+    (line,) = [line for line in result["by_variant"]["extrawurm"] if line.startswith("games are ")]
+    assert f"{plus_minus(turns['difference'], half)} (3 players)" in line
+    assert " turns longer (2 players), " in line
+    assert "shorter" not in line
+    assert list(result["by_variant"]) == ["classic", "extrawurm"]
+    assert all(2 <= len(lines) <= 7 for lines in result["by_variant"].values())
 
 
 def test_every_worded_measure_has_one_sentence_per_variant(compared):
-    """Either by how much it differs, or that it does not beyond chance."""
+    """Either by how much it differs, or that it does not significantly."""
     for variant in ("classic", "extrawurm"):
-        sentences = [s for s in compared.manifest["result"]["sentences"] if s.startswith(variant)]
-        for beyond, alike, measure in (
-            ("games take", "turns per game (", "turns"),
+        lines = compared.manifest["result"]["by_variant"][variant]
+        for changed, alike, measure in (
+            ("games are", "turns per game (", "turns"),
             ("the first seat wins", "the first seat's win share (", "first_seat"),
-            ("`eager` wins", "what `eager` wins (", "skill"),
+            ("`eager`'s win share", "`eager`'s win share relative to fair (", "skill"),
             ("the winner's margin is", "the winner's margin (", "margin"),
             ("the lead changes", "lead changes (", "lead_changes"),
             ("ties are", "ties (", "ties"),
         ):
             rows = rows_of(compared, variant=variant, measure=measure)
             differs = any(row["p_adjusted"] < 0.05 for row in rows)
-            assert sum(f", beyond chance: {beyond}" in said for said in sentences) == differs
-            assert sum(alike in said for said in sentences if "no difference" in said) == (
-                not differs
-            )
+            assert sum(line.startswith(changed) for line in lines) == differs
+            assert sum(alike in line for line in lines if line.startswith("no ")) == (not differs)
 
 
 def test_many_variants_get_one_sentence_per_measure():
@@ -618,7 +609,7 @@ def test_many_variants_get_one_sentence_per_measure():
     sentences = results.manifest["result"]["sentences"]
     assert len(results.variants) == 10
     assert len(sentences) == 6
-    assert "of 9 variants differ from the reference beyond chance in turns per game" in sentences[0]
+    assert "of 9 variants differ significantly from the reference in turns per game" in sentences[0]
 
 
 @pytest.mark.parametrize(
@@ -651,14 +642,34 @@ def test_no_difference_is_bounded_by_what_the_intervals_allow(compared):
         measures.with_columns(measure=pl.lit(name))
         for name in ("first_seat", "skill", "margin", "lead_changes", "ties")
     ]
-    headline, sentences = findings(
+    headline, _, lines = findings(
         pl.concat([measures, *others]), "french", {2: "eager", 3: "eager", 4: "eager"}
     )
-    assert headline.startswith("No difference beyond chance between french and classic and extra")
+    assert headline.startswith("No significant difference between french and classic and extra")
     bounds = measures.filter(variant="classic").select("difference_low", "difference_high")
     reach = np.abs(bounds.drop_nulls().to_numpy()).max()
-    said = float(sentences[0].split("turns per game (within ± ")[1].split(" turns)")[0])
+    said = float(lines["classic"][0].split("turns per game (± ")[1].split(" turns)")[0])
     assert reach <= said < 1.11 * reach
+
+
+def test_a_single_variant_is_measured_and_compared_with_nothing():
+    results = compare(["classic"], BOTS, "2-3", 60)
+    result = results.manifest["result"]
+    assert result["headline"].startswith("Games take (turns): ")
+    assert result["headline"].endswith(" players in classic.")
+    assert (result["sentences"], result["by_variant"]) == ([], {})
+    assert results.measures["difference"].null_count() == len(results.measures)
+    assert "effects" not in drawn_charts(results)
+    console = Console(width=80, file=StringIO())
+    console.print(*as_text(results), sep="\n")
+    assert "± is half the 95 % interval.\n" in console.file.getvalue()
+
+
+def test_a_single_swept_value_is_compared_with_the_rules_as_they_are():
+    study = plan_compare(sweep=["dice=9"])
+    assert [variant.name for variant in study.variants] == ["classic", "classic dice=9"]
+    assert [variant.rules.dice for variant in study.variants] == [8, 9]
+    assert study.base.name == "classic"
 
 
 def test_a_single_block_tells_nothing_of_differences():

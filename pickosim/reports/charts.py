@@ -150,6 +150,8 @@ def draw(view: View, results: Results) -> Drawing:
         case str():
             return _DRAWINGS[chart](results)
     rows = records(chart.rows(results) if chart.rows else view.found(results))
+    if not rows:
+        return None
     match chart:
         case Lines():
             return lines(points_of(view, chart, rows), chart.axis)

@@ -19,12 +19,11 @@ from pickosim.errors import PickosimError, lacking, suggest
 from pickosim.files import write_whole
 from pickosim.reports.cells import Cells, shown_columns
 from pickosim.reports.layout import breakable
-from pickosim.reports.views import shown_views
+from pickosim.reports.views import findings_of, shown_views
 from pickosim.rule_files import as_arguments, complete_rules, option_texts, rules_text
 from pickosim.rules import RuleSet
 from pickosim.runs.folder import written
 from pickosim.runs.results import Results
-from pickosim.studies.compare_findings import by_variant
 from pickosim.studies.sentences import listed
 from pickosim.studies.stored import load_results
 from pickosim.studies.views import View
@@ -102,7 +101,7 @@ def report_page(results: Results) -> str:
         again=command_again(results.manifest["command"]),
         result=results.manifest["result"],
         plan=plan,
-        findings=_findings(results),
+        findings=findings_of(results),
         figures=[_figure(view, data, results, view.address in specs) for view, data in views],
         rules_arguments=" ".join(as_arguments(rules)),
         rules_options=[(option, breakable(value)) for option, value in option_texts(rules)],
@@ -134,16 +133,6 @@ def _named(names: Sequence[str], most: int = 4) -> str:
     """Names, the first of them if there are many."""
     more = len(names) - most
     return f"{', '.join(names[:most])} and {more} more" if more > 1 else listed(names)
-
-
-def _findings(results: Results) -> list[tuple[str, list[str]]]:
-    """The sentences of a run under headings; those of a comparison by variant."""
-    sentences = results.manifest["result"]["sentences"]
-    plan = results.manifest["plan"]
-    if "variants" not in plan:
-        return [("", sentences)] if sentences else []
-    names = [variant["name"] for variant in plan["variants"]]
-    return by_variant(sentences, names, results.manifest["result"]["reference"])
 
 
 def _rules(manifest: Mapping[str, Any]) -> RuleSet:

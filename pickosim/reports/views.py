@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -16,9 +17,10 @@ from pickosim.reports.cells import for_row, frame_grid, with_error
 from pickosim.reports.layout import Grid, IntervalGrid, grid, wrapped
 from pickosim.runs.folder import records, written
 from pickosim.runs.results import Results
+from pickosim.studies.compare_findings import short
 from pickosim.studies.kinds import study_kind
-from pickosim.studies.measures import MEASURES, Measure, measure_label
-from pickosim.studies.sentences import is_beyond_chance, plus_minus, quoted
+from pickosim.studies.measures import MEASURES, WORDED, Measure, measure_label
+from pickosim.studies.sentences import BEYOND_CHANCE, is_beyond_chance, listed, plus_minus, quoted
 from pickosim.studies.views import Crossed, Drawn, Listed, TextTable, Title, View
 
 if TYPE_CHECKING:
@@ -29,6 +31,9 @@ MOST_COLUMNS = 12
 
 MOST_FINDINGS = 5
 """Sentences below the tables, without `--full`."""
+
+MOST_MEASURED = 12
+"""Rows of the main table of a comparison, without `--full`."""
 
 LONGEST_NAME = 34
 """Of a row beside a drawing: longer names are broken."""
@@ -56,22 +61,42 @@ def as_text(results: Results, full: bool = True) -> Iterator[RenderableType]:
         for part in _tables(view, text, results):
             yield Text()
             yield part
-    if sentences := results.manifest["result"]["sentences"]:
+    groups = findings_of(results)
+    for heading, sentences in groups if full else _first(groups, MOST_FINDINGS):
         yield Text()
-        found = Table.grid(padding=(0, 1))
-        for sentence in sentences if full else sentences[:MOST_FINDINGS]:
-            found.add_row("-", Text(sentence))
-        yield found
+        if heading:
+            yield Text(f"{heading}:")
+        lines = Table.grid(padding=(0, 1))
+        for sentence in sentences:
+            lines.add_row("-", Text(sentence))
+        yield lines
     for remark in results.remarks:
         yield Text()
         yield Text(remark)
 
 
+def findings_of(results: Results) -> list[tuple[str, list[str]]]:
+    """The sentences of a run, and those on one variant under a heading."""
+    result = results.manifest["result"]
+    groups = {"": result["sentences"]}
+    for variant, lines in result.get("by_variant", {}).items():
+        groups[f"{variant} compared with {short(result['reference'])}"] = lines
+    return [(heading, sentences) for heading, sentences in groups.items() if sentences]
+
+
+def _first(groups: Sequence[tuple[str, list[str]]], most: int) -> Iterator[tuple[str, list[str]]]:
+    """The first sentences of all groups, as evenly as there are any."""
+    places = [(place, group) for group, (_, of) in enumerate(groups) for place in range(len(of))]
+    kept = Counter(group for _, group in sorted(places)[:most])
+    for group, (heading, sentences) in enumerate(groups):
+        if kept[group]:
+            yield heading, sentences[: kept[group]]
+
+
 def about_the_rest(results: Results) -> str:
     """Where to find what the short text of a run leaves out; empty if that is nothing."""
     views = [view for view, _ in shown_views(results)]
-    sentences = results.manifest["result"]["sentences"]
-    if len(sentences) <= MOST_FINDINGS and all(
+    if sum(len(of) for _, of in findings_of(results)) <= MOST_FINDINGS and all(
         view.texts(True) == view.texts(False) for view in views
     ):
         return ""
@@ -239,30 +264,82 @@ Line = tuple[str, list[Measure]]
 
 def _measures(results: Results) -> Iterator[RenderableType]:
     """What the variants of a comparison are, and all their measures, a column per variant."""
-    reference, measures = results.manifest["result"]["reference"], results.measures
-    columns = [("variant", "left"), (f"differs from {reference} in", "left")]
-    (variants,) = (data for view, data in shown_views(results) if view.frame.name == "variants")
-    yield grid("", columns, variants.select("variant", "differs").rows())
+    yield _variants(results)
+    measures = results.measures
     for players in dict.fromkeys(measures["players"]):
         stronger = results.manifest["result"].get("stronger", {}).get(str(players), "")
-        yield _side_by_side(measures.filter(pl.col("players") == players), stronger)
-    yield Text("± is half the 95 % interval; * differs from the reference beyond chance.", "dim")
+        rows = _rows_by_variant(measures.filter(pl.col("players") == players))
+        shown = [line for line in _lines(stronger) if _is_shown(line, rows)]
+        title = f"{players} players, {rows[next(iter(rows))]['turns']['games']:,} games per variant"
+        cells = {name: [_cell(line, of) for line in shown] for name, of in rows.items()}
+        yield _side_by_side(results, title, [label for label, _ in shown], cells)
+    yield Text(_about_marks(measures), "dim")
 
 
-def _side_by_side(measures: pl.DataFrame, stronger: str) -> Grid:
-    """All measures with one number of players, a column per variant, the reference first and in every part."""
-    by_variant: dict[str, dict[str, Row]] = {}
-    for row in measures.iter_rows(named=True):
-        by_variant.setdefault(row["variant"], {})[row["measure"]] = row
-    shown = [line for line in _lines(stronger) if _is_shown(line, by_variant)]
-    order = sorted(by_variant, key=lambda name: by_variant[name]["turns"]["p_value"] is not None)
-    columns = [[_cell(line, by_variant[name]) for line in shown] for name in order]
-    headings = [
-        (wrapped(name, max(map(len, (*name.split(), *cells)))), "right")
-        for name, cells in zip(order, columns, strict=True)
+def _main_measures(results: Results) -> Iterator[RenderableType]:
+    """The variants of a comparison, and the measures that sentences are about: as many as a screen has room for."""
+    yield _variants(results)
+    measures = results.measures
+    sizes = list(dict.fromkeys(measures["players"]))
+    stronger = set(results.manifest["result"].get("stronger", {}).values())
+    bot = quoted(*stronger) if len(stronger) == 1 else "the stronger bot"
+    main = [measure for measure in WORDED if measure.name in set(measures["measure"])]
+    lines = [(measure, size) for measure in main[: MOST_MEASURED // len(sizes)] for size in sizes]
+    labels = [
+        measure_label(measure.name, bot) + (f" ({size} players)" if len(sizes) > 1 else "")
+        for measure, size in lines
     ]
-    title = f"{measures['players'][0]} players, {measures['games'][0]:,} games per variant"
-    rows = zip([label for label, _ in shown], *columns, strict=True)
+    rows = {size: _rows_by_variant(measures.filter(pl.col("players") == size)) for size in sizes}
+    cells = {
+        name: [_cell(("", [measure]), rows[size][name]) for measure, size in lines]
+        for name in rows[sizes[0]]
+    }
+    few, most = measures["games"].min(), measures["games"].max()
+    games = f"{few:,} games" if few == most else f"{few:,} to {most:,} games"
+    title = f"{listed([str(size) for size in sizes])} players, {games} per variant"
+    yield _side_by_side(results, title, labels, cells)
+    yield Text(_about_marks(measures), "dim")
+
+
+def _variants(results: Results) -> Grid:
+    """What the variants of a comparison differ in."""
+    columns = [
+        ("variant", "left"),
+        (f"differs from {results.manifest['result']['reference']} in", "left"),
+    ]
+    (variants,) = (data for view, data in shown_views(results) if view.frame.name == "variants")
+    return grid("", columns, variants.select("variant", "differs").rows())
+
+
+def _about_marks(measures: pl.DataFrame) -> str:
+    """What ± and * mean in the tables of measures."""
+    text = "± is half the 95 % interval"
+    if not (comparisons := measures["p_value"].count()):
+        return f"{text}."
+    return (
+        f"{text}; * is significant: p below {BEYOND_CHANCE:g} after correction for all {comparisons:,} comparisons "
+        "(Holm)."
+    )
+
+
+def _rows_by_variant(measures: pl.DataFrame) -> dict[str, dict[str, Row]]:
+    """The rows of one number of players by variant and measure."""
+    rows: dict[str, dict[str, Row]] = {}
+    for row in measures.iter_rows(named=True):
+        rows.setdefault(row["variant"], {})[row["measure"]] = row
+    return rows
+
+
+def _side_by_side(
+    results: Results, title: str, labels: Sequence[str], cells: Mapping[str, list[str]]
+) -> Grid:
+    """A column per variant, the reference first and in every part."""
+    reference = results.manifest["result"]["reference"]
+    order = sorted(cells, key=lambda name: name != reference)
+    headings = [
+        (wrapped(name, max(map(len, (*name.split(), *cells[name])))), "right") for name in order
+    ]
+    rows = zip(labels, *(cells[name] for name in order), strict=True)
     return grid(title, [("", "left"), *headings], rows, kept=2)
 
 
@@ -276,7 +353,7 @@ def _lines(bot: str) -> list[Line]:
             found.setdefault(f"  {measure.percentile[0]}, percentiles", []).append(measure)
     return [
         (
-            f"{label} {', '.join(f'{one.percentile[1]}' for one in of if one.percentile)}".rstrip(),
+            f"{label} {', '.join(f'{part.percentile[1]}' for part in of if part.percentile)}".rstrip(),
             of,
         )
         for label, of in found.items()
@@ -303,5 +380,8 @@ def _cell(line: Line, rows: dict[str, Row]) -> str:
     return f"{shown}{'*' if is_beyond_chance(row) else ' '}"
 
 
-_TEXTS: dict[str, Callable[[Results], Iterator[RenderableType]]] = {"measures": _measures}
+_TEXTS: dict[str, Callable[[Results], Iterator[RenderableType]]] = {
+    "measures": _measures,
+    "main_measures": _main_measures,
+}
 """Texts that a view may name."""

@@ -8,7 +8,6 @@ from functools import cached_property
 from itertools import cycle, islice
 from typing import Annotated, Any, ClassVar
 
-import polars as pl
 from pydantic import AfterValidator
 from pydantic.dataclasses import dataclass
 
@@ -44,7 +43,7 @@ from pickosim.studies.options import (
     written,
 )
 from pickosim.studies.schedule import Matchup, blocks_for, rotations
-from pickosim.studies.sentences import BEYOND_CHANCE, about_few_blocks, listed, quoted
+from pickosim.studies.sentences import about_few_blocks, listed, quoted
 from pickosim.studies.study import Frames, Study, stored, study_function
 from pickosim.studies.variants import (
     FROM_PLAN,
@@ -69,7 +68,8 @@ def _checked_sweeps(sweeps: tuple[str, ...]) -> tuple[str, ...]:
 class Compare(Study):
     """Compare variants of the rules.
 
-    All are played with the same dice, and differences from the reference are paired by dice.
+    All are played with the same dice, and differences from the reference are paired by dice. With a single variant,
+    its measures are shown.
     Tables: measures, seats, lengths, variants.
     """
 
@@ -81,6 +81,7 @@ class Compare(Study):
     examples: ClassVar[tuple[str, ...]] = (
         "pickosim compare classic short french --players 2-5",
         "pickosim compare classic --sweep dice=7,8,9 --bots expected,eager",
+        "pickosim compare classic --players 2-7",
     )
 
     rules: Annotated[
@@ -89,12 +90,13 @@ class Compare(Study):
         parsed_by(lambda rules: tuple(map(named_rules, rules))),
         Loads(make_variants),
         Option(
-            'Presets or TOML files, each followed by options of its own if any: "classic dice=7"; one is enough for a sweep.',
+            'Presets or TOML files, each followed by options of its own if any, e.g. "classic dice=7".',
             ["classic", "short"],
             metavar="RULES",
+            default_text="classic",
             positional=True,
         ),
-    ]
+    ] = written(("classic",))
     bots: Annotated[
         Bots,
         AfterValidator(lambda bots: tuple(expanded(bots))),
@@ -186,10 +188,6 @@ class Compare(Study):
 
     def check(self) -> None:
         """Refuse what cannot be compared."""
-        if len(self.variants) < 2:
-            raise PickosimError(
-                "A comparison needs two variants at least; name more rules, or sweep an option."
-            )
         if not self.bots:
             raise PickosimError("Name at least one bot to play.")
         for matchup in self.matchups:
@@ -254,7 +252,9 @@ class Compare(Study):
         settings = self.settings(sums)
         stronger = {setting.base.sums.players: setting.stronger for setting in settings}
         sides = [side.sums for setting in settings for side in setting.sides]
-        headline, sentences = findings(frames["measures"], self.base.name, stronger, self.about)
+        headline, sentences, by_variant = findings(
+            frames["measures"], self.base.name, stronger, self.about
+        )
         return {
             "games": sum(side.games for side in sides),
             "unfinished": sum(side.total("unfinished") for side in sides),
@@ -262,10 +262,10 @@ class Compare(Study):
             "stronger": {str(players): bot for players, bot in stronger.items() if bot},
             "headline": headline,
             "sentences": sentences,
+            "by_variant": by_variant,
             "remarks": [
                 *self._about_games(),
                 *_about_skill(stronger, self.base.name),
-                *_about_correction(frames["measures"]),
                 *_about_unfinished(settings),
             ],
         }
@@ -304,23 +304,15 @@ def _about_skill(stronger: Mapping[int, str | None], reference: str) -> Iterator
         if bot is not None:
             sizes.setdefault(bot, []).append(str(players))
     if not sizes:
-        yield "All seats are taken by the same bot, so nothing is said about skill."
+        yield "All seats are taken by the same bot, so skill is not measured."
         return
     who = "; ".join(
         quoted(bot) if len(sizes) == 1 else f"{quoted(bot)} with {listed(of)} players"
         for bot, of in sizes.items()
     )
     yield (
-        "Skill is the win share of the stronger bot divided by its fair share (1: its seats win as often as "
-        f"any). The stronger bot is the one whose seats win more in {reference}: {who}."
-    )
-
-
-def _about_correction(measures: pl.DataFrame) -> Iterator[str]:
-    comparisons = measures["p_value"].count()
-    yield (
-        f"Beyond chance: p below {BEYOND_CHANCE:g} after correction for all {comparisons:,} comparisons "
-        "of this run (Holm)."
+        "Skill is the win share of the bot whose seats win more in "
+        f"{reference} ({who}), divided by its fair share."
     )
 
 

@@ -72,8 +72,8 @@ def findings(
     reference: str,
     stronger: Mapping[int, str | None],
     about: str | None = None,
-) -> tuple[str, list[str]]:
-    """A headline and sentences, from the table of measures.
+) -> tuple[str, list[str], dict[str, list[str]]]:
+    """A headline, sentences on all variants, and short lines on each, from the table of measures.
 
     `stronger`: by number of players, the bot that the measure `skill` is about. `about`: the measure
     that is asked about; then the headline says what it comes to, in every variant.
@@ -89,83 +89,69 @@ def findings(
     for row in measures.filter(pl.col("p_value").is_not_null()).iter_rows(named=True):
         rows.setdefault((row["variant"], row["measure"]), []).append(row)
     variants = [name for name in dict.fromkeys(measures["variant"]) if name != reference]
-    if len(variants) <= MOST_DETAILED:
-        sentences = [
-            said for name in variants for said in _about(name, short(reference), worded, rows)
-        ]
-    else:
-        sentences = [_overview(words, variants, rows) for words in worded]
+    if not variants:
+        return _levels(worded[0], measures), [], {}
+    many = len(variants) > MOST_DETAILED
+    sentences = [_overview(words, variants, rows) for words in worded] if many else []
+    by_variant = {} if many else {name: list(_about(name, worded, rows)) for name in variants}
     headline = _headline(variants, reference, worded, rows)
     if worded[0].name != about:
-        return headline, sentences
-    return _levels(worded[0], measures), [headline, *sentences]
+        return headline, sentences, by_variant
+    return _levels(worded[0], measures), [headline, *sentences], by_variant
 
 
 # -------------------------------------------------------------------------------------- variant by variant
 
 
-def _about(variant: str, reference: str, worded: Sequence[_Words], rows: Rows) -> Iterator[str]:
-    """A variant against the reference: a sentence per measure that differs, one for all others."""
+def _about(variant: str, worded: Sequence[_Words], rows: Rows) -> Iterator[str]:
+    """How a variant differs from the reference: a line per measure that does, one for all others."""
     alike = []
     for words in worded:
-        found = rows[variant, words.name]
-        if any(map(is_beyond_chance, found)):
-            said = f"beyond chance: {_difference(words, found)}"
-            yield f"{versus(variant, reference)}, {said}."
+        compared = rows[variant, words.name]
+        if any(map(is_beyond_chance, compared)):
+            yield _difference(words, compared)
         else:
-            alike.append(_no_difference(words, found))
+            alike.append(_no_difference(words, compared))
     if alike:
-        said = f"no difference beyond chance in {listed(alike)}"
-        yield f"{versus(variant, reference)}: {said}."
+        yield f"no significant difference in {listed(alike)}"
 
 
-def versus(variant: str, reference: str) -> str:
-    """How a sentence on one variant begins."""
-    return f"{variant} against {reference}"
-
-
-def by_variant(
-    sentences: Sequence[str], variants: Sequence[str], reference: str
-) -> list[tuple[str, list[str]]]:
-    """Sentences under headings, one per variant, which they then need not repeat; the others come first."""
-    groups: dict[str, list[str]] = {
-        "": [],
-        **{versus(name, short(reference)): [] for name in variants},
-    }
-    for said in sentences:
-        heading = next(
-            (one for one in groups if one and said.startswith((f"{one}, ", f"{one}: "))), ""
-        )
-        groups[heading].append(
-            sentence(said[len(heading) + 2 :].removesuffix(".")) if heading else said
-        )
-    return [(heading, found) for heading, found in groups.items() if found]
-
-
-def _difference(words: _Words, found: Sequence[Row]) -> str:
+def _difference(words: _Words, compared: Sequence[Row]) -> str:
     """By how much a measure differs, by number of players."""
     parts = []
     for sign in (1, -1):
-        beyond = [row for row in found if is_beyond_chance(row) and sign * _amount(row) > 0]
-        if beyond:
-            sizes = [f"{_size(row, words)} (with {row['players']} players)" for row in beyond]
-            parts.append(words.changed(sign, listed(sizes)))
-    rest = [row for row in found if not is_beyond_chance(row)]
+        significant = [row for row in compared if is_beyond_chance(row) and sign * _amount(row) > 0]
+        if significant:
+            first, *others = significant
+            parts.append(
+                ", ".join(
+                    [
+                        f"{words.changed(sign, _size(first, words))} {_players(first)}",
+                        *(f"{_size(row, words)} {_players(row)}" for row in others),
+                    ]
+                )
+            )
+    rest = [
+        f"{_signed(row, words)} {_players(row)}" for row in compared if not is_beyond_chance(row)
+    ]
     if rest:
-        others = [f"{_signed(row, words)} with {row['players']} players" for row in rest]
-        parts.append(f"not beyond chance: {listed(others)}")
+        parts.append(f"could be chance: {listed(rest)}")
     return "; ".join(parts)
 
 
-def _no_difference(words: _Words, found: Sequence[Row]) -> str:
+def _players(row: Row) -> str:
+    return f"({row['players']} players)"
+
+
+def _no_difference(words: _Words, compared: Sequence[Row]) -> str:
     """A measure that may be the same, and how far off it could be."""
-    bounds = [row[bound] for row in found for bound in ("difference_low", "difference_high")]
+    bounds = [row[bound] for row in compared for bound in ("difference_low", "difference_high")]
     reach = words.measure.scale * max(map(abs, bounds))
     if reach == 0:
         return f"{words.wording.noun} (none at all)"
     if not isfinite(reach):
         return f"{words.wording.noun} (unknown with so few games)"
-    return f"{words.wording.noun} (within ± {_rounded_up(reach)} {words.measure.unit})"
+    return f"{words.wording.noun} ({f'± {_rounded_up(reach)} {words.measure.unit}'.rstrip()})"
 
 
 # ---------------------------------------------------------------------------------------------- all together
@@ -176,7 +162,7 @@ def _overview(words: _Words, variants: Sequence[str], rows: Rows) -> str:
     found = [row for variant in variants for row in rows[variant, words.name]]
     beyond = [row for row in found if is_beyond_chance(row)]
     if not beyond:
-        return f"No variant differs from the reference beyond chance in {words.wording.noun}."
+        return f"No variant differs significantly from the reference in {words.wording.noun}."
     count = len({row["variant"] for row in beyond})
     ends = [max(beyond, key=_amount), min(beyond, key=_amount)]
     extremes = [row for row, sign in zip(ends, (1, -1), strict=True) if sign * _amount(row) > 0]
@@ -186,7 +172,7 @@ def _overview(words: _Words, variants: Sequence[str], rows: Rows) -> str:
         for row in extremes
     ]
     return (
-        f"{count} of {len(variants)} variants differ from the reference beyond chance in "
+        f"{count} of {len(variants)} variants differ significantly from the reference in "
         f"{words.wording.noun}: at most, {listed(said)}."
     )
 
@@ -210,11 +196,11 @@ def _headline(variants: Sequence[str], reference: str, worded: Sequence[_Words],
         sizes = " (depending on the number of players)" if varies else ""
         between = "" if few else f", and in between in {len(differing) - 2} others"
         alike = [variant for variant in variants if not beyond[variant]]
-        rest = f"; no difference beyond chance in {_some(alike)}" if alike else ""
+        rest = f"; no significant difference in {_some(alike)}" if alike else ""
         return f"Compared with {reference}, {subject}{among}{sizes}{between}{rest}."
     nouns = [words.wording.noun for words in worded]
     return (
-        f"No difference beyond chance between {reference} and {_some(variants)} in "
+        f"No significant difference between {reference} and {_some(variants)} in "
         f"{', '.join(nouns[:-1])} or {nouns[-1]}."
     )
 
@@ -255,12 +241,12 @@ def _levels(words: _Words, measures: pl.DataFrame) -> str:
     before, _, after = words.wording.level.partition(" {n}")
     text = f"{before} ({after.strip() or words.measure.unit}): {'; '.join(said)}"
     if words.name == "first_seat":
-        text += f"; {_beyond_even(found)}"
+        text += f"; {_uneven(found)}"
     return sentence(text)
 
 
-def _beyond_even(found: Sequence[Row]) -> str:
-    """Where the first seat's share is not even, beyond chance, corrected for all of them."""
+def _uneven(found: Sequence[Row]) -> str:
+    """Where the first seat's share is significantly uneven, corrected for all of them."""
     width = normal_quantile(0.5 + CONFIDENCE / 2)
     tested = [
         row | {"p_value": Estimate(row["value"], half_width(row, "value") / width).p_value}
@@ -268,11 +254,11 @@ def _beyond_even(found: Sequence[Row]) -> str:
     ]
     even = [row for row in with_adjusted(tested) if not is_beyond_chance(row)]
     if not even:
-        return "all beyond chance" if len(found) > 1 else "beyond chance"
+        return "all significant" if len(found) > 1 else "significant"
     if len(even) == len(found):
-        return "none of it beyond chance"
+        return "all of which could be chance" if len(found) > 1 else "which could be chance"
     places = [f"{row['variant']} with {row['players']}" for row in even]
-    return f"beyond chance except for {listed(places)}"
+    return f"significant except for {listed(places)}"
 
 
 def _some(variants: Sequence[str]) -> str:
@@ -340,9 +326,8 @@ def _main_differences(results: Results) -> pl.DataFrame:
     reference = results.manifest["result"]["reference"]
     rows = results.measures.filter(pl.col("variant") != reference)
     variants = list(dict.fromkeys(rows["variant"]))
-    return pl.concat(
-        rows.filter(measure=name, variant=variant) for name in DRAWN for variant in variants
-    )
+    parts = [rows.filter(measure=name, variant=variant) for name in DRAWN for variant in variants]
+    return pl.concat(parts) if parts else rows
 
 
 def _difference_title(results: Results, rows: Sequence[Row]) -> str:
@@ -373,8 +358,8 @@ VIEWS = (
         FRAMES["measures"],
         "What a variant changes",
         "Difference from the reference, both with the same dice, with 95 % intervals; every small chart has its own "
-        f"scale; points are percentage points. A full dot is beyond chance (p below {BEYOND_CHANCE:g}, corrected for "
-        "the number of comparisons), a hollow one is not.",
+        f"scale; points are percentage points. A full dot is significant (p below {BEYOND_CHANCE:g}, corrected for "
+        "the number of comparisons), a hollow one could be chance.",
         remark=_unchanged,
         name="effects",
         chart=Dots(
@@ -399,6 +384,7 @@ VIEWS = (
                 rows=_main_differences,
             ),
         ),
+        brief=("main_measures",),
         leads=True,
     ),
     View(

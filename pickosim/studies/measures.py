@@ -168,8 +168,8 @@ _ALL = (
         unit="turns",
         wording=Wording(
             "turns per game",
-            "games take {n} more turns",
-            "games take {n} fewer turns",
+            "games are {n} turns longer",
+            "games are {n} turns shorter",
             "games take {n} turns",
         ),
     ),
@@ -248,12 +248,11 @@ _ALL = (
         "others. The stronger bot is the one with more wins per seat under the reference rules. There is "
         "none where all bots are the same.",
         derived=lambda of: of.wins_by_fair_share(of.stronger or of.matchup[0]),
-        unit="of a fair share",
         wording=Wording(
-            "what {bot} wins",
-            "{bot} wins {n} of a fair share more",
-            "{bot} wins {n} of a fair share less",
-            "{bot} wins {n} of its fair share",
+            "{bot}'s win share relative to fair",
+            "{bot}'s win share relative to fair is {n} higher",
+            "{bot}'s win share relative to fair is {n} lower",
+            "{bot} wins {n} times its fair share",
         ),
     ),
     Measure(

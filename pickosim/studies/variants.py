@@ -52,7 +52,8 @@ def make_variants(
 
     Rules can be followed by options of their own, e.g. `classic dice=7`. A sweep is an option with its values,
     e.g. `dice=7,8,9`, `dice=7..9` or `exact_only=[],[21,22]`. A variant is named after its rules and what is
-    swept there, again `classic dice=7`; a second one of the same name is numbered, e.g. `classic#2`.
+    swept there, again `classic dice=7`; a second one of the same name is numbered, e.g. `classic#2`. A single
+    variant that is swept comes after its rules without the sweep.
     """
     if isinstance(rules, str):
         raise PickosimError(f'Variants are given as a list, e.g. ["{rules}", "short"].')
@@ -65,7 +66,10 @@ def make_variants(
         )
     if not number:
         raise PickosimError("There is no variant to play: name rules, e.g. classic and short.")
-    variants = [_variant(spec, sets, texts) for spec in rules for texts in product(*swept)]
+    settings = [(spec, texts) for spec in rules for texts in product(*swept)]
+    if swept and number == 1:
+        settings.insert(0, (rules[0], ()))  # the reference of the only one
+    variants = [_variant(spec, sets, texts) for spec, texts in settings]
     names = numbered(variant.name for variant in variants)
     return [replace(variant, name=name) for variant, name in zip(variants, names, strict=True)]
 
