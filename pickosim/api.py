@@ -59,7 +59,7 @@ def play(
 
     Bots are names, paths, classes or instances, e.g. `["eager", "my_bot.py", MyBot(target=25)]`; rules a preset, a
     TOML file or a RuleSet, with options changed by `set`, e.g. `["dice=7"]`; games a number or text, e.g. "10k". A
-    bot may take `answer_seconds` for an answer, about thousands of games at once. `progress=True` shows a bar.
+    call of a bot, which covers thousands of games, may take `answer_seconds`. `progress=True` shows a bar.
 
     With `start`, games are played on from positions (see `positions`), each once, and the results are in their
     order; rules, seed and numbers are those of the positions.
@@ -217,7 +217,7 @@ def show_strategy(bot: BotLike) -> Description:
 def new(
     path: str | Path, *, simple: bool = False, valuation: bool = False, force: bool = False
 ) -> Path:
-    """Write a new bot to begin with, which runs as it is.
+    """Create a bot file from a template; it runs as it is.
 
     With `simple` it decides one game at a time; with `valuation` it only says what positions are worth.
     """
@@ -363,10 +363,13 @@ def extend(
     chunk: int | None = None,
     command: str = "",
 ) -> Results:
-    """Add bots to a finished tournament, or play on until every matchup has so many games.
+    """Add bots to a finished tournament, or play on until every matchup has that many games.
 
     Only what is missing is played; the tables are identical to those of one tournament with all bots and
     games. The result is a run of its own, in a new folder beside the old one unless `out` names another.
+
+    More games should be decided on before the results are seen: to play on until a difference is significant finds
+    differences that are not there. A remark of such a run says so; `sprt` is the test that may stop early.
     """
     folder = run.folder if isinstance(run, Results) else Path(run)
     if folder is None:
@@ -405,7 +408,7 @@ def _about_reuse(folder: Path, began: Tournament, study: Tournament) -> str:
     again = len(set(began.matchups) & set(study.matchups))
     games = again * began.looks[-1] * study.seats
     left = len(study.matchups) * study.looks[-1] * study.seats - games
-    return f"{games:,} games of {again:,} matchups are taken over from {folder}; {left:,} are left to play."
+    return f"Reusing {games:,} games from {folder}; {left:,} to play."
 
 
 def report(run: str | Path | Results, path: str | Path | None = None) -> Path:

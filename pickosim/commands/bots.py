@@ -59,7 +59,7 @@ def new(
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
 ) -> None:
-    """Write a new bot to begin with; it runs as it is."""
+    """Create a bot file from a template; it runs as it is."""
     from pickosim.bots.catalogue import write_bot
 
     write_bot(file, simple=simple, valuation=valuation, force=force)

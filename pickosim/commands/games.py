@@ -218,7 +218,7 @@ def odds(
 ) -> None:
     """Compute the exact odds of a turn.
 
-    Of the dice alone: the best chance to reach each total. With a situation (--grill, --own,
+    Without a situation: best probability of each total. With a situation (--grill, --own,
     --rivals, --scores, --on or --bot): the chance and worth of each result. With dice (--aside, --roll): the
     value of each option, and the chance that the turn then ends in a claim.
 

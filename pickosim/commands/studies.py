@@ -225,7 +225,8 @@ def run_experiment(
 ) -> None:
     """Run the experiment of a file.
 
-    A file says what is asked, and which tournament, comparison or balance answers it.
+    An experiment file holds a question and the study that answers it: a tournament, rank, compare, balance, train or
+    calibrate.
     """
     form = form_of(as_json, as_csv, full)
     with compiling():
@@ -277,8 +278,9 @@ def extend(
 ) -> None:
     """Add bots or games to a finished tournament.
 
-    Only what is missing is played. The tables are identical to those of one tournament with all bots and games. The old run is left
-    as it is.
+    Only what is missing is played. The tables are identical to those of one tournament with all bots and games. The
+    old run is left as it is. Decide on the number of games before you see results: to play on until a difference is
+    significant finds differences that are not there.
     """
     form = form_of(as_json, as_csv, full)
     with compiling():
@@ -312,7 +314,7 @@ def resume(
 ) -> None:
     """Resume an interrupted run; the results are identical.
 
-    Of a finished run the results are shown again.
+    If the run is finished, print its results.
     """
     form = form_of(as_json, as_csv, full)
     with compiling():

@@ -10,7 +10,7 @@ shares, spans of quantiles, lines, heat maps. Each is drawn from *points*, rows 
     panel    the small chart it belongs to, if there are several
     group    what shares a row is told apart by colour
     at       where the dashed line of that panel is; with a band around it (band_low, band_high), a line in its row
-    beyond   whether it is beyond chance: a full dot, otherwise a hollow one
+    beyond   whether it is significant: a full dot, otherwise a hollow one
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Odds as text: the answers of `pickosim.turn_odds` as tables."""
+"""Odds as text: the answers of `pickosim.turn_odds` as sentences and tables."""
 
 from __future__ import annotations
 
@@ -11,6 +11,28 @@ from pickosim.columns import percent
 from pickosim.reports.layout import BAD, GOOD, QUIET, Grid, grid
 from pickosim.rules import face_name
 from pickosim.turn_odds import Advice, Answer, Option, Outlook, Result, Situation, Totals
+
+IN_WORMS = "expected"
+"""The bot whose values are worms."""
+
+IMPERATIVE = {
+    "keep": "keep",
+    "roll on": "roll on",
+    "again": "roll these dice again (weasel)",
+    "take": "take",
+    "steal": "steal",
+    "stop": "stop and fail",
+    "fail": "fail",
+}
+GERUND = {
+    "keep": "keeping",
+    "roll on": "rolling on",
+    "again": "rolling these dice again (weasel)",
+    "take": "taking",
+    "steal": "stealing",
+    "stop": "stopping and failing",
+    "fail": "failing",
+}
 
 _EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
 
@@ -27,6 +49,7 @@ def answer_lines(answer: Answer) -> Iterator[Grid | Text]:
         case Advice():
             yield from _situation_lines(answer.situation, answer.win_chances)
             yield _dice_line(answer)
+            yield _advice(answer)
             yield _options_table(answer)
 
 
@@ -85,16 +108,65 @@ def _result(row: Result, standing: Mapping[int, str]) -> str:
 
 
 def _verdict(answer: Outlook) -> Text:
+    """What the turn brings on average."""
     claim = sum(row.chance for row in answer.rows if row.result in ("take", "steal"))
-    golden = {None: "", True: ", played with the golden die", False: ", without the golden die"}
-    worth = f"Worth {_value(answer.value)} in all"
+    golden = {None: "", True: ", with the golden die", False: ", without the golden die"}
+    line = Text(f"This turn{golden[answer.golden_die]} brings ")
+    line.append(f"a tile in {_cases(claim)}", style=GOOD)
     if answer.win_chances:
-        worth = f"Win chance {percent(answer.value)}"
-    line = Text(f"{worth}{golden[answer.golden_die]}; ")
-    line.append(f"a claim {percent(claim)}", style=GOOD)
-    line.append(", ")
-    line.append(f"a fail {percent(1 - claim)}", style=BAD)
-    return line.append(".")
+        return line.append(f"; you win {percent(answer.value)} of such games.")
+    if answer.bot != IN_WORMS:
+        return line.append(f"; it is worth {_value(answer.value)} to `{answer.bot}`.")
+    steals = any(row.result == "steal" for row in answer.rows)
+    twice = " (a stolen tile counts twice: you gain it, the rival loses it)" if steals else ""
+    return line.append(f", and {answer.value:z.1f} worms on average{twice}.")
+
+
+def _advice(answer: Advice) -> Text:
+    """What is best, and what the next best option is worth."""
+    best, *others = _by_value(answer)
+    if best.option == "fail":
+        return Text("No new face: the turn fails.", style=BAD)
+    worth = f"you win {percent(best.value)} of such games"
+    if not answer.win_chances:
+        unit = "worms on average" if answer.bot == IN_WORMS else f"to `{answer.bot}`"
+        worth = f"worth {best.value:z.2f} {unit}"
+    words = _deed(answer, best, IMPERATIVE)
+    line = Text(f"{words[0].upper()}{words[1:]}: ")
+    line.append(f"{worth}, a tile in {_cases(best.claim)}.", style=GOOD)
+    if others:
+        words = _deed(answer, others[0], GERUND)
+        value = f"wins {percent(others[0].value)}"
+        if not answer.win_chances:
+            value = f"is worth {others[0].value:z.2f}"
+        line.append(f" {words[0].upper()}{words[1:]} {value}.")
+    return line
+
+
+def _deed(answer: Advice, row: Option, verbs: Mapping[str, str]) -> str:
+    """What an option is to do."""
+    if row.option == "fail":
+        return verbs["fail"]
+    deeds = []
+    if row.option == "set-aside":
+        deeds.append(f"{verbs['keep']} the {row.face}{'s' if row.dice and row.dice > 1 else ''}")
+    if "stop" in (row.option, row.then):
+        way = "take" if row.tile in answer.situation.grill else "steal"
+        deeds.append(f"{verbs[way]} tile {row.tile}" if row.tile else verbs["stop"])
+    else:
+        deeds.append(verbs["again" if row.option == "roll-again" else "roll on"])
+    return " and ".join(deeds)
+
+
+def _by_value(answer: Advice) -> list[Option]:
+    """The options, the best first."""
+    return sorted(answer.rows, key=lambda row: (not row.best, -row.value))
+
+
+def _cases(share: float) -> str:
+    """A share of 1 in cases of 100, with a decimal if that would be all or none of them."""
+    whole = round(100 * share)
+    return f"{whole if share in (0, 1) or 0 < whole < 100 else f'{100 * share:.1f}'} of 100 cases"
 
 
 def _options_table(answer: Advice) -> Grid:
@@ -111,7 +183,7 @@ def _options_table(answer: Advice) -> Grid:
             percent(row.value) if answer.win_chances else _value(row.value),
             percent(row.claim),
         )
-        for row in sorted(answer.rows, key=lambda row: (not row.best, -row.value))
+        for row in _by_value(answer)
     ]
     return grid(f"What `{answer.bot}` would do", columns, rows)
 

@@ -184,15 +184,22 @@ def _lines(event: Event, state: TableState) -> Iterator[Text]:
 
 
 def _reasons(event: Event) -> Iterator[Text]:
-    """The options of a question with their values, the best first."""
-    line = Text(f"      why ({'win chance' if event['win_chances'] else 'value'}): ", style=QUIET)
-    options = [
-        f"{words} {100 * value:.1f} %" if event["win_chances"] else f"{words} {value + 0.0:.3f}"
-        for words, value in event["options"]
-    ]
-    line.append(options[0], style="not dim")
-    line.append("".join(f", {option}" for option in options[1:]))
+    """The best option of a question and the others, each with its value."""
+    (best, value), *others = event["options"]
+    line = Text("      ", style=QUIET)
+    line.append(f"{best} ({_value(value, event, first=True)})", style="not dim")
+    verb, _, _ = best.partition(" ")
+    rest = [f"{words.removeprefix(f'{verb} ')} ({_value(value, event)})" for words, value in others]
+    if rest:
+        line.append(f" rather than {' or '.join(filter(None, [', '.join(rest[:-1]), rest[-1]]))}")
     yield line
+
+
+def _value(value: float, event: Event, first: bool = False) -> str:
+    """What an option is worth; only the first says of what the number is."""
+    if event["win_chances"]:
+        return f"{100 * value:.1f} %{' to win' if first else ''}"
+    return f"{'worth ' if first else ''}{value + 0.0:.2f}"
 
 
 def _dice(event: Event) -> Text:

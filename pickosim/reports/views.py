@@ -294,7 +294,8 @@ def _main_measures(results: Results) -> Iterator[RenderableType]:
         name: [_cell(("", [measure]), rows[size][name]) for measure, size in lines]
         for name in rows[sizes[0]]
     }
-    few, most = measures["games"].min(), measures["games"].max()
+    numbers = measures["games"].to_list()
+    few, most = min(numbers), max(numbers)
     games = f"{few:,} games" if few == most else f"{few:,} to {most:,} games"
     title = f"{listed([str(size) for size in sizes])} players, {games} per variant"
     yield _side_by_side(results, title, labels, cells)

@@ -498,7 +498,7 @@ def _explain_specialists(strategy: Valuation, turn: Turn) -> list[tuple[str, flo
     value = checked_values(strategy, after)
     chosen = (after._results.tile == turn._claimed[0]) & ~after.earned & (after.game == 0)
     (old,), (new,) = value[chosen & ~after.keeps_new], value[chosen & after.keeps_new]
-    return [("keep the new one", float(new)), ("the old", float(old))]
+    return [("keep the new specialist", float(new)), ("keep the old one", float(old))]
 
 
 def _explain_dice(strategy: Valuation, turn: Turn) -> list[tuple[str, float]]:
@@ -515,5 +515,10 @@ def _explain_dice(strategy: Valuation, turn: Turn) -> list[tuple[str, float]]:
         if turn.legal[0, face]:
             stop, roll_on = slots_after(plan.graph, at, 0, weasel, face)
             name = "worms" if face == WORM else f"{face}s"
-            options.append((name, float(max(solution[stop], solution[roll_on]))))
+            options.append((f"keep the {name}", float(max(solution[stop], solution[roll_on]))))
+    if turn.question == "reroll":
+        if not options:
+            options.append(("fail", float(known_values(strategy, turn).fail[_now(turn)][0])))
+        _, again = slots_at(plan.graph, _standing(turn, plan.games), 0, 0)
+        options.append(("roll these dice again", float(solution[again])))
     return options

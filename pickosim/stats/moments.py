@@ -20,7 +20,7 @@ from pickosim.stats.distributions import student_cdf, student_quantile
 def adjusted(p_values: Sequence[float]) -> list[float]:
     """P values corrected for many comparisons, by Holm (1979).
 
-    If differences are called beyond chance below 0.05, the chance of even one false alarm among all
+    If differences are called significant below 0.05, the chance of even one false alarm among all
     comparisons is at most 5 %, however they depend on each other, as they do where dice are shared.
     """
     values = np.asarray(p_values, np.float64)

@@ -1,4 +1,4 @@
-"""The calibration: the win chances that the champion says, compared with games and with its own next turns.
+"""The calibration: the champion's win chances, compared with games and with its own next turns.
 
 The champion takes all seats. Every position after a turn is counted with the chance to win that the net gives the player
 who has just moved, with who won in the end, and with what the solver expected of the next turn. Positions of a game are
@@ -68,7 +68,7 @@ SHOWN_LEAD = 10
 """Larger leads count as this."""
 
 BAND, BANDS = 5, 9
-"""Worms left on the grill are put into so many bands, each so wide; the last is open."""
+"""Width and number of the bands of worms left on the grill; the last is open."""
 
 UNIT = 24 * PARTS
 """Chances and wins are counted in such parts, so that sums are whole numbers."""
@@ -167,10 +167,13 @@ VIEWS = (
     ),
     View(
         FRAMES["errors"],
-        "Errors by tiles left",
+        "Consistency from turn to turn",
         FRAMES["errors"].rows,
         text=(
-            Listed("Bellman errors by tiles left", lambda results: results.errors.drop("games")),
+            Listed(
+                "How consistent the chances are from one turn to the next, by tiles left",
+                lambda results: results.errors.drop("games"),
+            ),
         ),
     ),
     View(
@@ -382,9 +385,9 @@ def _headline(bot: str, sums: Sums, rows: Sequence[Row]) -> str:
     worst = max((by_tenth[k] for k in known), key=_off)
     apart = plus_minus(100 * worst["difference"], 100 * half_width(worst, "difference"), sign="+")
     return (
-        f"The win chances of {quoted(bot)} are at most {100 * max(map(abs, ends)):.1f} points off in every tenth (95 %, all "
-        f"tenths together). The largest difference is from {worst['chances']}: predicted "
-        f"{percent(worst['predicted'])} on average, actual {percent(worst['actual'])} ({apart} points)."
+        f"When {quoted(bot)} says {percent(worst['predicted'])}, it wins {percent(worst['actual'])} ({apart} points), the "
+        f"largest difference: no group of chances is more than {100 * max(map(abs, ends)):.1f} points off (95 % for all "
+        "groups together)."
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from pickosim.errors import PickosimError
 
 KINDS = {
-    "tournament": "Let bots fight.",
+    "tournament": "Run a tournament between bots.",
     "rank": "Rank a bot among the built-in ones.",
     "compare": "Compare variants of the rules.",
     "balance": "Measure what each specialist is worth.",

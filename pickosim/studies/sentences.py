@@ -1,4 +1,4 @@
-"""Sentences: parts that findings share, and when a difference may be called beyond chance."""
+"""Sentences: parts that findings share, and when a difference may be called significant."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from math import floor, isfinite, log10
 
 from pickosim.columns import Row
+from pickosim.studies.schedule import Earlier
 
 BEYOND_CHANCE = 0.05
-"""A difference is called beyond chance if its corrected p value is below."""
+"""A difference is called significant if its corrected p value is below."""
 
 FEW_BLOCKS = 100
 """With fewer blocks there is little to be seen: half an interval of a win share is up to 10 points."""
@@ -45,6 +46,16 @@ def about_few_blocks(fewest: int) -> Iterator[str]:
         yield (
             f"With only {fewest:,} {'block' if fewest == 1 else 'blocks'} (games with the same dice), "
             "intervals are wide, and small differences do not show."
+        )
+
+
+def about_optional_stopping(earlier: Sequence[Earlier], blocks: int) -> Iterator[str]:
+    """A warning if games were added to those of earlier runs."""
+    if any(run.blocks < blocks for run in earlier):
+        yield (
+            "Games were added after earlier results were known. To play on until a difference is significant is optional "
+            "stopping, which finds differences that are not there: decide on the number of games first, or test with "
+            "--sprt."
         )
 
 

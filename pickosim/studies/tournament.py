@@ -47,7 +47,7 @@ from pickosim.studies.schedule import (
     looks,
     round_robin,
 )
-from pickosim.studies.sentences import about_few_blocks, quoted
+from pickosim.studies.sentences import about_few_blocks, about_optional_stopping, quoted
 from pickosim.studies.standings import (
     FRAMES,
     MAIN_FRAME,
@@ -78,7 +78,7 @@ DEFAULT_GAMES, DEFAULT_CAP = "20k", "10M"
 
 @dataclass(frozen=True, config=CHECKED)
 class Tournament(OneRuleSetStudy):
-    """Let bots fight.
+    """Run a tournament between bots.
 
     Every choice of bots meets in a matchup, and every bot sits in every seat equally often, with the same dice.
     Tables: standings, matchups, places, pairs, seats, specialists, lengths, scores.
@@ -134,7 +134,7 @@ class Tournament(OneRuleSetStudy):
     together: Annotated[bool, Option("One matchup of all bots.", True)] = False
     max_matchups: Annotated[
         int,
-        Option("Matchups at most; of more, a sample drawn with the seed.", 100, metavar="NUMBER"),
+        Option("Maximum number of matchups; above it, a random sample.", 100, metavar="NUMBER"),
     ] = MAX_MATCHUPS
     points: Annotated[
         Parsed[str | Sequence[float] | None, Points | None],
@@ -167,7 +167,7 @@ class Tournament(OneRuleSetStudy):
             metavar="LOW,HIGH",
         ),
     ] = written(None)
-    save_games: Annotated[bool, Option("Keep every game, as Parquet files.", True)] = False
+    save_games: Annotated[bool, Option("Save every game to Parquet.", True)] = False
     earlier: tuple[Earlier, ...] = ()
     """The runs that this one extends, the first of them first; not an option."""
 
@@ -429,6 +429,7 @@ class Tournament(OneRuleSetStudy):
         }
         remarks += about_few_blocks(min(frames["standings"]["games"].to_list()) // self.seats)
         remarks += about_unfinished(summary["unfinished"])
+        remarks += about_optional_stopping(self.earlier, self.looks[-1])
         return summary | {"sentences": [], "remarks": remarks}
 
     def _headline(self, sums: Sequence[Sums], frames: Frames, games: int) -> str:
