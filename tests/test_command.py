@@ -368,6 +368,33 @@ def test_a_process_ends_with_its_games():
     assert pid != os.getpid()
 
 
+ESCAPING = (
+    "for line in",
+    "import os, time\n"
+    "ready, done = os.pipe()\n"
+    "for level in range(3):\n"
+    "    if os.fork():\n"
+    "        if level: os._exit(0)\n"
+    "        break\n"
+    "    os.setsid()\n"
+    "else:\n"
+    "    for stream in (0, 1): os.close(stream)\n"
+    "    with open('pid', 'w') as file: file.write(str(os.getpid()))\n"
+    "    os.write(done, b'!')\n"
+    "    time.sleep(1000)\n"
+    "os.read(ready, 1)\n"
+    "for line in",
+)
+"""A process that has left the session of the program twice, and lost its parents."""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a process adopt others")
+def test_no_process_escapes_by_leaving_the_session():
+    pickosim.play([written(ESCAPING), "eager"], games=3)
+    pid = int(Path("pid").read_text())
+    wait_for(lambda: not is_running(pid))
+
+
 # -------------------------------------------------------------------------------- specs, digests, catalogue
 
 

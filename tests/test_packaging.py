@@ -28,7 +28,7 @@ STRATEGIES = sorted((ROOT / "strategies").glob("*.py"))
 TOOLS = sorted((ROOT / "tools").glob("*.py"))
 
 LAYERS = {
-    "": "errors files amounts rules rule_files columns",
+    "": "errors files arrays amounts rules rule_files columns",
     "engine": "kernels records dice rulebook log table turn claim tally results",
     "bots": "table_view view strategy heuristics simple digest guard objects keeper command loading catalogue entrants",
     "solver": "graph law solve valuation rolling",

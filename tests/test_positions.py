@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import numpy as np
 import polars as pl
@@ -173,6 +174,13 @@ def test_a_branch_has_the_same_dice_and_one_thing_changed():
         ({"so_far": {"used": {"aple": [0, 0]}}}, "so_far.used: there is no specialist named"),
         ({"so_far": {"used": 3}}, "so_far.used must be an object"),
         ({"aside": ["worm"]}, 'a position has no field "aside"'),
+        ({"so_far": {"steals": 1 << 31}}, "so_far.steals must be a whole number from 0 to 1000000"),
+        (
+            {"so_far": {"used": {"weasel": [2, 0]}}},
+            "so_far.used must be a whole number from 0 to 1",
+        ),
+        ({"rules": "{"}, "rules is not JSON"),
+        ({"rules": "{" + "[" * 200_000}, "rules is not JSON"),
     ],
 )
 def test_what_cannot_be_on_a_table_is_refused_in_a_sentence(changes, words):
@@ -222,6 +230,39 @@ def test_the_command_line_takes_a_position_and_plays_it_on(tmp_path, capsys):
     ):
         assert cli.run(["watch", *wrong]) == 2
         assert words in capsys.readouterr().err
+    file.write_text("[" * 200_000)
+    assert cli.run(["watch", "--from-position", str(file)]) == 2
+    assert "is not a position in JSON" in capsys.readouterr().err
     file.write_text('{"players": 2}')
     assert cli.run(["watch", "--from-position", str(file)]) == 2
     assert "does not say who plays" in capsys.readouterr().err
+
+
+STRANGER = """\
+from pathlib import Path
+Path({trace!r}).touch()
+from pickosim import POINTS, Strategy
+
+class Stranger(Strategy):
+    def pick(self, turn): return turn.best(turn.counts * POINTS)
+    def stop(self, turn): return turn.can_claim
+"""
+
+
+@pytest.mark.parametrize(
+    "bot", ["cmd:sh -c 'touch {trace}'", "{file}", "{file}:Stranger:x=1", "cmd:", "nobody", "all"]
+)
+def test_a_position_runs_nothing_but_built_in_bots(bot, tmp_path, capsys):
+    file, trace, place = tmp_path / "bot.py", tmp_path / "was_here", tmp_path / "evil.json"
+    file.write_text(STRANGER.format(trace=str(trace)))
+    bot = bot.format(trace=trace, file=file)
+    place.write_text(json.dumps({"players": ["threshold:target=23", bot]}))
+    assert cli.run(["watch", "--from-position", str(place)]) == 2
+    said = capsys.readouterr().err
+    assert f"names {bot}, which is not a built-in bot." in said
+    assert not trace.exists()
+    command = shlex.split(said.partition("on the command line: ")[2])
+    assert command[0] == "pickosim" and command[3] == bot
+    if bot == str(file):
+        assert cli.run(command[1:]) == 0
+        assert trace.exists()

@@ -98,6 +98,11 @@ def built_in_bots() -> list[str]:
     return sorted(name.replace("_", "-") for name in names)
 
 
+def names_built_in(spec: str) -> bool:
+    """Whether a spec names a built-in bot: to load it runs no code but pickosim's own."""
+    return parts_of(spec)[0] in built_in_bots()
+
+
 def built_in_players(rules: RuleSet, players: int) -> list[str]:
     """Names of the built-in bots that play by some rules at a table of so many."""
     return [name for name in built_in_bots() if not load_bot(name).objection(rules, players)]

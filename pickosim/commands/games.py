@@ -51,7 +51,7 @@ def watch(
         typer.Option(
             "--from-position",
             metavar="FILE",
-            help="A position in JSON: play it on, by default with the bots that it names.",
+            help="A position in JSON: play it on, by default with the built-in bots that it names.",
         ),
     ] = None,
     position_at: Annotated[
@@ -98,7 +98,7 @@ def watch(
     if position is not None:
         start = load_position(position)
         with compiling(), answer_seconds(limit):
-            events, mistake = traced_position(start, bots or start.named_bots, why=why)
+            events, mistake = traced_position(start, bots or start.bots_named_in(position), why=why)
     else:
         if folder is not None:
             from pickosim.api import game_of_run

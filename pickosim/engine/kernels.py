@@ -4,13 +4,17 @@ Compiled code is cached on disk. Numba recompiles a kernel when its own file has
 the file of a function that it inlines has. So the cache folder is named after a hash of the source of
 all modules with kernels: an edit in any of them means a new folder. Code outside this package never
 becomes part of a kernel, because no function is passed to one.
+
+Numba's index files are pickles, which can run anything when they are read. So the folder is one that
+nobody else can write to. Without such a folder, every process compiles for itself.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -38,8 +42,9 @@ _kernels: set[Callable[..., Any]] = set()
 def kernel(function: Function) -> Function:
     """A loop over games, called from Python."""
     _kernels.add(function)
-    with _caching():
-        compiled: Function = njit(**_OPTIONS)(function)
+    folder = _cache_folder()
+    with _caching_in(folder):
+        compiled: Function = njit(**_OPTIONS | {"cache": folder is not None})(function)
     return compiled
 
 
@@ -98,10 +103,10 @@ class _CompileListener(Listener):
 
 
 @contextmanager
-def _caching() -> Iterator[None]:
+def _caching_in(folder: Path | None) -> Iterator[None]:
     """In this block, Numba caches what it compiles in our folder; other code keeps its own folder."""
     others = _config.CACHE_DIR
-    _config.CACHE_DIR = str(_cache_folder())
+    _config.CACHE_DIR = str(folder or others)
     try:
         yield
     finally:
@@ -109,18 +114,52 @@ def _caching() -> Iterator[None]:
 
 
 @cache
-def _cache_folder() -> Path:
-    """Beside the sources if that is writable, like Python's bytecode, otherwise in the user's cache."""
+def _cache_folder() -> Path | None:
+    """Beside the sources if that is writable, like Python's bytecode, otherwise a folder of the user's own, if any."""
     sources = [path.read_bytes() for path in sorted(_PACKAGE.rglob("*.py"))]
     kernels = b"".join(source for source in sources if b"pickosim.engine.kernels" in source)
     name = f"kernels-{sha256(kernels).hexdigest()[:16]}"
     if _config.CACHE_DIR:
         return Path(_config.CACHE_DIR) / name
-    for folder in (_PACKAGE, Path.home()):
-        if os.access(folder, os.W_OK):
-            inside = "__pycache__" if folder == _PACKAGE else ".cache/pickosim"
-            return folder / inside / name
-    return Path(gettempdir()) / "pickosim" / name
+    if os.access(_PACKAGE, os.W_OK):
+        return _PACKAGE / "__pycache__" / name
+    own = (_private(base, *inside, name) for base, *inside in _user_folders())
+    return next(filter(None, own), None)
+
+
+def _user_folders() -> Iterator[tuple[Path, *tuple[str, ...]]]:
+    """Where a user may have a folder of their own: a folder that exists, and folders within it."""
+    with suppress(RuntimeError):  # no home, and no entry in the list of users that names one
+        yield Path.home(), ".cache", "pickosim"
+    with suppress(OSError):  # no folder for temporary files
+        user = f"-{os.getuid()}" if hasattr(os, "getuid") else ""
+        yield Path(gettempdir()), f"pickosim{user}"
+
+
+def _private(base: Path, *inside: str) -> Path | None:
+    """A folder that is made if there is none; None if anybody else could write to it."""
+    folder = base
+    try:
+        for name in inside:
+            folder /= name
+            folder.mkdir(0o700, exist_ok=True)
+        if not hasattr(os, "getuid"):
+            return folder
+        about = folder.lstat()
+        is_own = stat.S_ISDIR(about.st_mode) and about.st_uid == os.getuid()
+        is_closed = stat.S_IMODE(about.st_mode) == 0o700
+        return folder if is_own and is_closed and _is_safe(folder.resolve().parents) else None
+    except OSError:
+        return None
+
+
+def _is_safe(folders: Sequence[Path]) -> bool:
+    """Whether nobody but the user and the administrator could put something else in the place of what is in them."""
+    found = [folder.stat() for folder in folders]
+    return all(
+        one.st_uid in (0, os.getuid()) and (one.st_mode & stat.S_ISVTX or not one.st_mode & 0o022)
+        for one in found
+    )
 
 
 @inlined

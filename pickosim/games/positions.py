@@ -13,10 +13,10 @@ only `read_tables` takes these.
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from pickosim.amounts import LAST_GAME, parse_ranges, ranges_text
-from pickosim.bots.loading import BotLike
+from pickosim.bots.loading import BotLike, names_built_in
 from pickosim.columns import Frame
 from pickosim.engine.dice import DICE_STREAM, FACES, derive, stream_key
 from pickosim.engine.rulebook import NOTHING, SEATS, rulebook
@@ -77,10 +77,8 @@ _DICE_FIELDS = ("aside", "roll", "golden", "weasel_used")
 _ROWS = {"grill": "on the grill", "flipped": "flipped"}
 """Where tiles lie that nobody has, by field."""
 
-_MOST_COUNTED = (1 << 32) - 1
-
-_OWN_NAMES: Mapping[str, str] = MappingProxyType({})
-"""Messages call fields by their own names."""
+_MOST_COUNTED = 1_000_000
+"""More than a game of 60,000 turns counts of anything: no turn has more than 14 rolls."""
 
 
 @dataclass(frozen=True)
@@ -100,12 +98,20 @@ class Positions:
     def __len__(self) -> int:
         return len(self.table)
 
-    @property
-    def named_bots(self) -> list[str]:
-        """The bots that the first position names."""
+    def bots_named_in(self, file: Path) -> list[str]:
+        """The bots that the first position names, which was read from a file.
+
+        Anybody may have written that file, and any other bot than a built-in one is code or a command.
+        """
         named = [bot for bot in self.players[0] if bot is not None]
         if len(named) < len(self.players[0]):
             raise PickosimError("The position does not say who plays; name the bots by seat.")
+        if foreign := [bot for bot in named if not names_built_in(bot)]:
+            command = shlex.join(["pickosim", "watch", *named, "--from-position", str(file)])
+            raise PickosimError(
+                f"{file} names {foreign[0]}, which is not a built-in bot. A position plays only built-in bots by "
+                f"itself. If you trust this one, name the bots on the command line: {command}"
+            )
         return named
 
     def match(self, bots: Sequence[BotLike]) -> Match:
@@ -256,7 +262,7 @@ def _as_given(row: Mapping[str, Any]) -> dict[str, Any]:
             for place in found["specialists"]
         }
     if "so_far" in found:
-        found["so_far"] = json.loads(found["so_far"])
+        found["so_far"] = _parsed("so_far", found["so_far"])
     return found
 
 
@@ -275,7 +281,7 @@ def load_position(path: Path) -> Positions:
         content = json.loads(read_regular(path, MOST_TEXT).decode("utf-8-sig"))
     except OSError as error:
         raise PickosimError(f"{path} cannot be read ({error.strerror}).") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise PickosimError(f"{path} is not a position in JSON ({error}).") from None
     if not isinstance(content, dict):
         raise PickosimError(f"{path} is not a position: it must have one JSON object.")
@@ -322,11 +328,21 @@ def read_tables(
         except PickosimError as error:
             where = f"Position {number}: " if len(objects) > 1 else ""
             raise PickosimError(f"{where}{error}") from None
+        except RecursionError:
+            raise PickosimError("A position is not nested that deeply.") from None
     if len(set(rules.values())) > 1 or len(set(map(len, bots))) > 1:
         raise PickosimError(
             "Positions that are played together must have the same rules and as many players."
         )
     return Positions(next(iter(rules.values())), tuple(bots), tuple(seeds), table, tuple(dice))
+
+
+def _parsed(name: str, text: str) -> Any:
+    """A field of a frame that is JSON."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise PickosimError(f"{name} is not JSON ({error}).") from None
 
 
 def _check_fields(names: Iterable[str], known: Collection[str]) -> None:
@@ -341,7 +357,7 @@ def _rules_of(rules: object) -> RuleSet:
     if isinstance(rules, RuleSet):
         return rules
     if isinstance(rules, str) and rules.startswith("{"):
-        rules = json.loads(rules)
+        rules = _parsed("rules", rules)
     if isinstance(rules, Mapping):
         return complete_rules(rules)
     if not isinstance(rules, str):
@@ -545,7 +561,7 @@ class _Reader:
                         game["since"][number] = _whole(path, counted, 0, turn)
                     else:
                         game[name][number, : self.seats] = [
-                            _whole(path, count, 0, self.rules.turn_limit)
+                            _whole(path, count, 0, turn)
                             for count in _list(path, counted, self.seats)
                         ]
             else:

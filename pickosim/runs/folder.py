@@ -33,7 +33,7 @@ from pickosim.files import (
     sync_folder,
     write_whole,
 )
-from pickosim.runs.tasks import Sums, packed, unpacked
+from pickosim.runs.tasks import Sums, most_bytes, packed, unpacked
 
 FORMAT = 4
 """Version of the layout of run folders: a folder of another version is refused."""
@@ -373,13 +373,14 @@ class RunFolder:
         write_whole(self._sums / chunk, shard)
         self._note_chunk(chunk, shard, games_digest)
 
-    def kept(self, run: str, chunk: str, content: str) -> Sums | None:
-        """The sums of a chunk that was finished before; None if it has to be played (again)."""
+    def kept(self, run: str, chunk: str, content: str, games: int) -> Sums | None:
+        """The sums of a chunk of so many games that was finished before; None if it has to be played (again)."""
+        most = most_bytes(games)
         try:
-            shard = read_regular(self._sums / chunk)
+            shard = read_regular(self._sums / chunk, most)
         except OSError:
             return None
-        found = unpacked(shard, {"run": run, "chunk": chunk, "content": content})
+        found = unpacked(shard, {"run": run, "chunk": chunk, "content": content}, most)
         if found is None:
             return None
         sums, header = found
@@ -390,16 +391,16 @@ class RunFolder:
         return sums
 
     def take(
-        self, earlier: RunFolder, earlier_run: str, run: str, chunk: str, content: str
+        self, earlier: RunFolder, earlier_run: str, run: str, chunk: str, content: str, games: int
     ) -> Sums | None:
         """The sums of a chunk that an earlier run has played, kept here from now on; its games are linked."""
-        sums = earlier.kept(earlier_run, chunk, content)
+        sums = earlier.kept(earlier_run, chunk, content, games)
         if sums is None:
             return None
-        games = f"games/{chunk}.parquet"
-        if games in earlier.files:
-            link_whole(earlier.path / games, self.path / games)
-        self._keep_sums(run, chunk, content, sums, earlier.files.get(games, ""))
+        saved = f"games/{chunk}.parquet"
+        if saved in earlier.files:
+            link_whole(earlier.path / saved, self.path / saved)
+        self._keep_sums(run, chunk, content, sums, earlier.files.get(saved, ""))
         return sums
 
     def _note_chunk(self, chunk: str, shard: bytes, games_digest: Any) -> None:

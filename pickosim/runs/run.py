@@ -315,7 +315,7 @@ class _Player:
         """Whether a task was finished before, here or in the run that this one extends; then its sums are added."""
         if self.folder is None:
             return False
-        own = (self.manifest["run"], task.name, _task_digest(task))
+        own = (self.manifest["run"], task.name, _task_digest(task), task.games)
         kept = self.folder.kept(*own)
         if kept is None and self.earlier is not None:
             kept = self.folder.take(self.earlier, self.manifest["extends"]["run"], *own)

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pickosim.arrays import ArraysError, unpacked_arrays
 from pickosim.errors import PickosimError
 from pickosim.files import Parcel, digest
 from pickosim.runs.provenance import Sources
@@ -46,6 +46,11 @@ def _added(a: NDArray[np.int64] | None, b: NDArray[np.int64] | None) -> NDArray[
     return total
 
 
+def most_bytes(games: int) -> int:
+    """What the sums of so many games take at most: histograms are as long for any number, records of games are not."""
+    return (1 << 28) + (games << 16)
+
+
 def packed(sums: Sums, header: Mapping[str, Any]) -> bytes:
     """A shard: its checksum in a line, its header as a line of JSON, then the arrays."""
     buffer = BytesIO()
@@ -54,8 +59,10 @@ def packed(sums: Sums, header: Mapping[str, Any]) -> bytes:
     return digest(rest).encode() + b"\n" + rest
 
 
-def unpacked(shard: bytes, header: Mapping[str, Any]) -> tuple[Sums, dict[str, Any]] | None:
-    """The sums of a shard and its header, or None if it is damaged, or of another run."""
+def unpacked(
+    shard: bytes, header: Mapping[str, Any], most: int
+) -> tuple[Sums, dict[str, Any]] | None:
+    """The sums of a shard, of at most `most` bytes, and its header; None if it is damaged, or of another run."""
     checksum, _, rest = shard.partition(b"\n")
     if checksum != digest(rest).encode():
         return None
@@ -64,10 +71,11 @@ def unpacked(shard: bytes, header: Mapping[str, Any]) -> tuple[Sums, dict[str, A
         said = json.loads(line)
         if any(said.get(key) != value for key, value in header.items()):
             return None
-        with np.load(BytesIO(body), allow_pickle=False) as arrays:
-            return {name: arrays[name] for name in arrays.files}, said
-    except (OSError, ValueError, KeyError, AttributeError, EOFError, BadZipFile):
+        sums = unpacked_arrays(body, most)
+    except (ArraysError, ValueError, AttributeError, RecursionError):
         return None
+    are_whole = all(array.dtype == np.int64 for array in sums.values())
+    return (sums, said) if are_whole else None
 
 
 class Task(Protocol):
