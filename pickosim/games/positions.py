@@ -80,6 +80,9 @@ _ROWS = {"grill": "on the grill", "flipped": "flipped"}
 _MOST_COUNTED = 1_000_000
 """More than a game of 60,000 turns counts of anything: no turn has more than 14 rolls."""
 
+_OWN_NAMES: Mapping[str, str] = MappingProxyType({})
+"""Messages call fields by their own names."""
+
 
 @dataclass(frozen=True)
 class Positions:

@@ -374,7 +374,7 @@ class RunFolder:
         self._note_chunk(chunk, shard, games_digest)
 
     def kept(self, run: str, chunk: str, content: str, games: int) -> Sums | None:
-        """The sums of a chunk of so many games that was finished before; None if it has to be played (again)."""
+        """The sums of a chunk of that many games that was finished before; None if it has to be played (again)."""
         most = most_bytes(games)
         try:
             shard = read_regular(self._sums / chunk, most)
@@ -384,10 +384,10 @@ class RunFolder:
         if found is None:
             return None
         sums, header = found
-        games = header.get("games")
-        if games and file_digest(self.games / f"{chunk}.parquet") != games:
+        digest = header.get("games")
+        if digest and file_digest(self.games / f"{chunk}.parquet") != digest:
             return None
-        self._note_chunk(chunk, shard, games)
+        self._note_chunk(chunk, shard, digest)
         return sums
 
     def take(
