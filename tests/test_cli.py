@@ -462,7 +462,7 @@ def test_a_tournament_shows_tables_and_notes_the_rest(tmp_path):
     assert_plain(done.out)
     lines = done.out.splitlines()
     standings = pickosim.tournament(["eager", "random", "cautious"], games=200, seed=5).standings
-    assert lines[0].startswith(f"`{standings['bot'][0]}` wins ")
+    assert lines[0].startswith(f"`{standings['bot'][0]}` is first: it wins ")
     assert lines[1:3] == ["", "Round robin, 2 players, rules classic, seed 5"]
     assert " ".join(lines[3].split()) == "bot win share 95 % interval score rank rating games"
     for line, row in zip(lines[4:7], standings.iter_rows(named=True), strict=True):
@@ -629,7 +629,7 @@ MISTAKES = {
     "tournament eager random --together --players 2": "no other number of players",
     "tournament eager threshold:target=30..21": 'The range "30..21" must go from a smaller to a larger number',
     "tournament eager random --export xls": 'exported to csv, json, md, not to "xls"',
-    "tournament eager random --csv --json": "printed as JSON or as CSV, not both",
+    "tournament eager random --csv --json": "printed as JSON, as CSV or in full: choose one",
     "tournament eager random --backend dask": "needs the address of a cluster",
     "tournament eager random --backend cloud": "backend cannot be 'cloud'; e.g. backend = 'dask'",
     "tournament eager random --out bad.toml": "bad.toml is a file; choose a folder with --out.",

@@ -162,7 +162,7 @@ def results():
 
 def test_results_show_their_headline_and_main_tables(results):
     html = results._repr_html_()
-    assert "<code>eager</code> wins" in html
+    assert "<code>eager</code> is first: it wins" in html
     assert "<th" in html
     assert "win share" in html
     assert f"{results.games:,} games." in html
@@ -236,7 +236,7 @@ def test_bots_as_frames(tmp_path):
 
 def test_check_of_a_cells_bot():
     found = pickosim.check(cell_bot())
-    assert found.columns == ["point", "ok", "message"]
+    assert found.columns == ["point", "ok", "message", "odd"]
     assert found.filter(~pl.col("ok")).to_dicts() == []
 
 

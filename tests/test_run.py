@@ -101,7 +101,7 @@ def test_python_and_the_command_line_have_the_same_options(kind, positional, cap
     signature = inspect.signature(getattr(pickosim, kind))
     assert cli.run([kind, "--help"]) == 0
     flags = set(re.findall(r"--[a-z][a-z-]*", capsys.readouterr().out))
-    printing = {"--help", "--json", "--csv"}
+    printing = {"--help", "--json", "--csv", "--full"}
     assert printing < flags
     named = {_flag(name) for name in signature.parameters if name not in PYTHON_ONLY}
     assert named - {_flag(positional or "")} == flags - printing

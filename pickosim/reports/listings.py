@@ -222,18 +222,16 @@ def _local(started: str) -> str:
 
 def bench_tables(rows: list[dict[str, Any]]) -> Iterator[Grid | Text]:
     """A benchmark: the speeds, and under which conditions."""
-    baseline = rows[-1]["games_per_second"]
     speeds = [
         (
             row["name"],
             row["workers"],
             f"{row['games_per_second']:,}",
-            f"{row['games_per_second'] / baseline:,.0f}",
             f"{row['games']:,}",
         )
         for row in rows
     ]
-    headings = ["workers", "games/s", "× plain Python", "games"]
+    headings = ["workers", "games/s", "games"]
     columns = [("case", "left"), *((heading, "right") for heading in headings)]
     yield grid(f"Best of {rows[0]['repeats']} runs", columns, speeds)
     yield Text()
