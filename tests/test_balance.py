@@ -579,7 +579,11 @@ def test_no_number_of_games_decides_at_the_edge_of_the_band():
 
 
 def test_a_worth_is_compared_with_the_mean_without_the_highest_and_the_lowest():
-    for outlier in (0.04, 0.09, 0.9):  # however far off it is, no other specialist is too weak for it
+    for outlier in (
+        0.04,
+        0.09,
+        0.9,
+    ):  # however far off it is, no other specialist is too weak for it
         means = np.array([0.01, outlier, 0.02, -0.05, 0.03, 0.02])
         np.testing.assert_allclose(centre_weights(means) @ means, 0.02)
     few = np.array([0.01, 0.09, 0.02])
