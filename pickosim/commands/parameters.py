@@ -6,7 +6,7 @@ import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +14,7 @@ from pickosim.commands import completion
 from pickosim.errors import PickosimError
 
 if TYPE_CHECKING:
+    from pickosim.commands.terminal import Form
     from pickosim.rules import RuleSet
 
 IS_PLAIN = sys.stdout is None or not sys.stdout.isatty()
@@ -122,10 +123,6 @@ def examples(*lines: str) -> str:
     if IS_PLAIN:
         return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
     return "\n\n".join(["Examples:", *lines])
-
-
-Form = Literal["text", "full", "json", "csv"]
-"""How results are printed."""
 
 
 def form_of(as_json: bool, as_csv: bool, full: bool = False) -> Form:

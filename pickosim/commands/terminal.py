@@ -17,15 +17,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.segment import Segment
 
-    from pickosim.commands.parameters import Form
     from pickosim.runs.progress import Progress
     from pickosim.runs.results import Results
+
+Form = Literal["text", "full", "json", "csv"]
+"""How results are printed."""
 
 UNBROKEN = 10_000
 """Width of a pipe: no line is broken in it."""
