@@ -272,6 +272,19 @@ def test_answers(run, name, line):
     assert_snapshot(name, re.sub(r"built-in: .*/", "built-in: …/", done.out))
 
 
+def test_reasons_name_what_was_preferred_and_the_weasels_alternative(run):
+    told = run(
+        "watch", "expected", "expected", "--why", "--set", "specialists={weasel={seat=0}}"
+    ).out
+    reasons = [line.strip() for line in told.splitlines() if "(worth " in line]
+    assert any(
+        re.fullmatch(r"stop \(worth [\d.-]+\) rather than roll on \([\d.-]+\)", r) for r in reasons
+    )
+    kept = [line for line in reasons if line.startswith("keep the ")]
+    assert any(re.search(r"rather than the \w+ \([\d.-]+\)", line) for line in kept)
+    assert any(re.search(r" or roll these dice again \([\d.-]+\)$", line) for line in kept)
+
+
 @pytest.mark.parametrize("preset", PRESETS)
 def test_the_story_ends_like_the_game(run, preset):
     arguments = ["random", "eager", "random", "--rules", preset, "--game", "4"]

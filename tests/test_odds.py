@@ -507,14 +507,41 @@ def test_the_table_of_results(capsys: pytest.CaptureFixture[str]) -> None:
     ]
     assert any(line.startswith("steal 27 from rival 1 ") for line in lines)
     assert any(line.startswith("fail: no worm ") and line.endswith(" -1.000") for line in lines)
-    assert lines[-1].startswith("Worth ")
+    assert lines[-2].startswith("This turn brings a tile in ")
+    assert lines[-1].endswith("you gain it, the rival loses it).")
 
 
 def test_the_table_of_options(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys, *ROLL).splitlines()
     assert lines[2] == "set aside: 4 4 worm worm; rolled: 1 3 5 5"
-    assert [line[:1] for line in lines[5:]] == ["→", " ", " "]
-    assert lines[5].split()[:5] == ["→", "set", "aside", "2", "×"]
+    assert lines[3:5] == [
+        "Keep the 5s and roll on: worth 2.28 worms on average, a tile in 75 of 100 cases.",
+        "Keeping the 3 and rolling on is worth 1.44.",
+    ]
+    assert [line[:1] for line in lines[7:]] == ["→", " ", " "]
+    assert lines[7].split()[:5] == ["→", "set", "aside", "2", "×"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (
+            "--rules extrawurm --holds weasel --aside worm --roll 1,1,1,1,1,2,2",
+            "roll these dice again",
+        ),
+        ("--aside worm,worm,worm --roll worm,worm,worm,worm,worm", "No new face: the turn fails."),
+        (
+            "--aside worm,worm,5,5,5 --roll 4,4,4 --rivals 37 --set tiles.37=4",
+            "and steal tile 37: ",
+        ),
+        ("--aside worm,5 --roll 1,2,3,4,4,4 --bot winner", " to `winner`, a tile in "),
+        ("--roll worm,worm,5,5,4,4,4,3 --bot champion", "you win "),
+    ],
+)
+def test_advice_in_a_sentence(
+    arguments: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert words.lower() in " ".join(printed(capsys, *arguments.split()).lower().split())
 
 
 def test_json_of_totals(capsys: pytest.CaptureFixture[str]) -> None:

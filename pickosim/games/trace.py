@@ -69,7 +69,10 @@ def _traced(
             about = {"event": "why", "turn": int(turn.number[0]), "seat": turn.seat}
             bot = bot_of(match, turn)
             about["win_chances"] = isinstance(bot, Valuation) and bot.values_are_win_chances
-            reasons[log.length(batch.log)] = about | {"question": turn.question, "options": options}
+            at = log.length(batch.log)
+            # Whether to roll again comes with the faces to pick from, the only options of the question after it.
+            if reasons.get(at, {}).get("question") != "reroll":
+                reasons[at] = about | {"question": turn.question, "options": options}
 
     batch = Batch(
         match,

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from textwrap import wrap
 
 from rich.text import Text
 
 from pickosim.amounts import ranges_text
 from pickosim.columns import percent
-from pickosim.reports.layout import BAD, GOOD, QUIET, Grid, grid
+from pickosim.reports.layout import QUIET, Grid, grid
 from pickosim.rules import face_name
+from pickosim.studies.sentences import sentence
 from pickosim.turn_odds import Advice, Answer, Option, Outlook, Result, Situation, Totals
+
+WIDTH = 80
 
 IN_WORMS = "expected"
 """The bot whose values are worms."""
@@ -45,12 +49,17 @@ def answer_lines(answer: Answer) -> Iterator[Grid | Text]:
         case Outlook():
             yield from _situation_lines(answer.situation, answer.win_chances)
             yield _results_table(answer)
-            yield _verdict(answer)
+            yield from _prose(_verdict(answer))
         case Advice():
             yield from _situation_lines(answer.situation, answer.win_chances)
             yield _dice_line(answer)
-            yield _advice(answer)
+            yield from _prose(_advice(answer))
             yield _options_table(answer)
+
+
+def _prose(text: str) -> Iterator[Text]:
+    """Sentences in lines no wider than the tables."""
+    return map(Text, wrap(text, WIDTH))
 
 
 def bar(share: float, width: int) -> str:
@@ -107,40 +116,36 @@ def _result(row: Result, standing: Mapping[int, str]) -> str:
             return "also, a bratworm for 1s"
 
 
-def _verdict(answer: Outlook) -> Text:
+def _verdict(answer: Outlook) -> str:
     """What the turn brings on average."""
     claim = sum(row.chance for row in answer.rows if row.result in ("take", "steal"))
     golden = {None: "", True: ", with the golden die", False: ", without the golden die"}
-    line = Text(f"This turn{golden[answer.golden_die]} brings ")
-    line.append(f"a tile in {_cases(claim)}", style=GOOD)
+    tile = f"This turn{golden[answer.golden_die]} brings a tile in {_cases(claim)}"
     if answer.win_chances:
-        return line.append(f"; you win {percent(answer.value)} of such games.")
+        return f"{tile}; you win {percent(answer.value)} of such games."
     if answer.bot != IN_WORMS:
-        return line.append(f"; it is worth {_value(answer.value)} to `{answer.bot}`.")
+        return f"{tile}; it is worth {_value(answer.value)} to `{answer.bot}`."
     steals = any(row.result == "steal" for row in answer.rows)
     twice = " (a stolen tile counts twice: you gain it, the rival loses it)" if steals else ""
-    return line.append(f", and {answer.value:z.1f} worms on average{twice}.")
+    return f"{tile}, and {answer.value:z.1f} worms on average{twice}."
 
 
-def _advice(answer: Advice) -> Text:
+def _advice(answer: Advice) -> str:
     """What is best, and what the next best option is worth."""
     best, *others = _by_value(answer)
     if best.option == "fail":
-        return Text("No new face: the turn fails.", style=BAD)
+        return "No new face: the turn fails."
     worth = f"you win {percent(best.value)} of such games"
     if not answer.win_chances:
         unit = "worms on average" if answer.bot == IN_WORMS else f"to `{answer.bot}`"
         worth = f"worth {best.value:z.2f} {unit}"
-    words = _deed(answer, best, IMPERATIVE)
-    line = Text(f"{words[0].upper()}{words[1:]}: ")
-    line.append(f"{worth}, a tile in {_cases(best.claim)}.", style=GOOD)
-    if others:
-        words = _deed(answer, others[0], GERUND)
+    text = sentence(f"{_deed(answer, best, IMPERATIVE)}: {worth}, a tile in {_cases(best.claim)}")
+    if not others:
+        return text
+    value = f"is worth {others[0].value:z.2f}"
+    if answer.win_chances:
         value = f"wins {percent(others[0].value)}"
-        if not answer.win_chances:
-            value = f"is worth {others[0].value:z.2f}"
-        line.append(f" {words[0].upper()}{words[1:]} {value}.")
-    return line
+    return f"{text} {sentence(f'{_deed(answer, others[0], GERUND)} {value}')}"
 
 
 def _deed(answer: Advice, row: Option, verbs: Mapping[str, str]) -> str:
