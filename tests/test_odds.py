@@ -531,8 +531,8 @@ def test_the_table_of_options(capsys: pytest.CaptureFixture[str]) -> None:
         ),
         ("--aside worm,worm,worm --roll worm,worm,worm,worm,worm", "No new face: the turn fails."),
         (
-            "--aside worm,worm,5,5,5 --roll 4,4,4 --rivals 37 --set tiles.37=4",
-            "and steal tile 37: ",
+            "--aside worm,worm,5,5 --roll 4,4,4,4 --rivals 36",
+            "and steal tile 36: ",
         ),
         ("--aside worm,5 --roll 1,2,3,4,4,4 --bot winner", " to `winner`, a tile in "),
         ("--roll worm,worm,5,5,4,4,4,3 --bot champion", "you win "),
