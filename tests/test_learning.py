@@ -641,7 +641,7 @@ def test_a_calibration_says_how_far_off_it_may_be_or_that_games_are_too_few(tiny
     spec = f"champion:weights={path}"
     assert calibrate(spec, games=1).headline.startswith("There are too few games to tell")
     found = calibrate(spec, games=400, seed=1)
-    said = float(found.headline.split("at most ")[1].split(" points")[0])
+    said = float(found.headline.split("is more than ")[1].split(" points")[0])
     # Intervals that hold together are wider than each for itself.
     known = found.deciles.filter(pl.col("positions") > 300)
     widest = 100 * known.select(pl.max_horizontal("difference_high", -pl.col("difference_low")))

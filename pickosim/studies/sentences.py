@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import floor, isfinite, log10
+from typing import TYPE_CHECKING
 
 from pickosim.columns import Row
-from pickosim.studies.schedule import Earlier
+
+if TYPE_CHECKING:
+    from pickosim.studies.schedule import Earlier
 
 BEYOND_CHANCE = 0.05
 """A difference is called significant if its corrected p value is below."""
