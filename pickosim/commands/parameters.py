@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pickosim.commands import completion
+from pickosim.commands.terminal import Form
 from pickosim.errors import PickosimError
 
 if TYPE_CHECKING:
