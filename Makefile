@@ -9,7 +9,7 @@ DEV_READY := $(VENV)/.ready-dev
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 LOWEST := .venv-lowest
 
-.PHONY: tournament test test-long test-wheel test-cluster test-lowest lint format docs shown coverage ladder weights bench clean
+.PHONY: tournament test test-long test-wheel test-cluster test-lowest lint format docs shown coverage ladder pictures weights bench clean
 
 tournament: $(READY)
 	$(BIN)/pickosim tournament --games 4000
@@ -63,6 +63,10 @@ coverage: $(DEV_READY)
 # The fixed ratings of the built-in bots, with which `pickosim rank` compares (a few minutes).
 ladder: $(READY)
 	$(BIN)/python tools/play_ladders.py
+
+# The pictures in experiments/, from a run of each experiment: `pickosim run experiments/NAME.toml --out runs/NAME`.
+pictures: $(DEV_READY)
+	$(BIN)/python tools/pictures.py runs
 
 # The champion's weights, one file per rule set and number of players; `make weights/classic-2` trains one of them.
 weights: $(foreach rules,classic extrawurm,$(foreach players,2 3 4 5,weights/$(rules)-$(players)))

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from pictures import CHARTS
 
 import pickosim
 from pickosim import cli
 from pickosim.bots.loading import built_in_bots
 from pickosim.errors import PickosimError
+from pickosim.reports.page import drawn_charts
 from pickosim.rules import SPECIALISTS
 from pickosim.runs.folder import RunFolder
 from pickosim.studies.experiments import load_experiment
@@ -225,6 +227,7 @@ def test_a_shipped_experiment_still_says_what_was_found(path, tmp_path):
     findings = path.with_suffix(".md").read_text(encoding="utf-8")
     assert f"pickosim run experiments/{path.name}" in findings
     assert load_experiment(path).question in findings.replace("\n", " ")
-    assert path.with_suffix(".svg").exists() or "![" in findings
+    assert f"]({path.stem}.svg)" in findings
+    assert CHARTS[path.stem] in drawn_charts(results)
     for name in load_experiment(path).report:
         assert (tmp_path / "run" / f"{name}.md").exists()
