@@ -16,7 +16,8 @@ shares, spans of quantiles, lines, heat maps. Each is drawn from *points*, rows 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -47,15 +48,27 @@ MOST_BARS = 60
 PANEL = 230
 """Width of a small chart at the least."""
 
+COLUMNS = 3
+"""Small charts beside each other, where no page sets it."""
+
 WIDE = 560
 """Width of a chart that stands alone, where no page sets it."""
 
 ROW, LINE, GROUP = 24, 13, 11
 """Heights: of a row with one line, of a further line in its label, of a dot among several."""
 
+MARGIN = 10
+"""Pixels between the outermost mark of an axis and the edge of its panel."""
+
+SLANTED = 4
+"""Letters of a setting from which on the labels of an axis of settings are slanted."""
+
 _DOT: dict[str, Any] = {"size": 64, "opacity": 1}
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif"
+
+PICTURE_FONT = "Arial, Helvetica, 'Liberation Sans', sans-serif"
+"""Fonts whose letters are equally wide, so that a picture has room for its labels wherever it is opened."""
 
 COLOURS = {
     "light": {
@@ -96,7 +109,7 @@ def theme(scheme: str) -> dict[str, Any]:
         "background": "transparent",
         "font": FONT,
         "lineBreak": "\n",
-        "view": {"stroke": None},
+        "view": {"stroke": colour["line"]},
         "axis": {
             **text,
             **sizes,
@@ -139,6 +152,56 @@ def theme(scheme: str) -> dict[str, Any]:
     }
 
 
+def picture_theme(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """The configuration for a picture on white: as for a light page, with legends that fit its width."""
+    light, layout = theme("light"), spec.get("usermeta", {})
+    letters = layout.get("legend", 0)
+    columns = max(1, picture_width(layout.get("panels", 0)) // (8 * letters + 40)) if letters else 0
+    return light | {
+        "background": COLOURS["light"]["paper"],
+        "padding": {"left": 24, "right": 16, "top": 14, "bottom": 12},
+        "font": PICTURE_FONT,
+        "legend": light["legend"] | {"columns": columns},
+    }
+
+
+def picture_width(panels: int) -> int:
+    """How wide the panels of a picture are together."""
+    return min(panels, COLUMNS) * PANEL if panels > 1 else WIDE
+
+
+def captioned(
+    spec: Mapping[str, Any], title: str, about: Sequence[str], footer: Sequence[str]
+) -> dict[str, Any]:
+    """A chart that stands alone: above it what it shows, below it how it was played; long lines are broken."""
+    drawn = dict(spec)
+    around = {name: drawn.pop(name) for name in ("$schema", "datasets", "config") if name in drawn}
+    letters = (picture_width(drawn.get("usermeta", {}).get("panels", 0)) + 90) // 6
+    colour, quiet = COLOURS["light"]["ink"], COLOURS["light"]["quiet"]
+    left = {"anchor": "start", "frame": "bounds", "align": "left"}
+    drawn["title"] = {
+        **left,
+        "text": wrap(title, letters * 12 // 16),
+        "fontSize": 16,
+        "color": colour,
+        "subtitle": [line for text in about for line in wrap(text, letters)],
+        "subtitleFontSize": 12,
+        "subtitleColor": quiet,
+        "subtitlePadding": 6,
+        "offset": 16,
+    }
+    below = {
+        **left,
+        "orient": "bottom",
+        "text": [line for text in footer for line in wrap(text, letters)],
+        "fontSize": 11,
+        "fontWeight": "normal",
+        "color": quiet,
+        "offset": 14,
+    }
+    return {**around, "usermeta": drawn.pop("usermeta", {}), "title": below, "vconcat": [drawn]}
+
+
 # ------------------------------------------------------------------------------- what a view declares
 
 
@@ -156,7 +219,8 @@ def draw(view: View, results: Results) -> Drawing:
         case Lines():
             return lines(points_of(view, chart, rows), chart.axis)
         case Dots():
-            return dots(points_of(view, chart, rows), chart.axis, free=chart.own_scales)
+            points = points_of(view, chart, rows)
+            return dots(points, chart.axis, chart.down, free=chart.own_scales)
         case Crossed():
             order, across = chart.order(results, rows)
             return heat_map(chart, order[:MOST_ROWS], across[:MOST_ROWS], rows)
@@ -256,16 +320,26 @@ def _height(labels: Sequence[str], groups: int = 1) -> int:
     return len(labels) * max(ROW + LINE * lines, GROUP * groups + 8)
 
 
-def _rows(labels: Sequence[str]) -> alt.Y:
+def _rows(labels: Sequence[str], title: str | None = None) -> alt.Y:
     """The rows of a chart. Their order is given: Vega's own leaves gaps to the end."""
     # Vega puts the first line of a label beside its row, and not the middle of all lines.
     up = alt.ExprRef(f"-{LINE / 2} * (length(split(datum.label, '\\n')) - 1)")
-    axis = alt.Axis(title=None, grid=False, labelLineHeight=LINE, labelOffset=up)
+    axis = alt.Axis(title=title, grid=False, labelLineHeight=LINE, labelOffset=up)
     return alt.Y("label:N", sort=list(labels), axis=axis)
 
 
+def _scale() -> alt.Scale:
+    """A scale of values: from the lowest end of an interval to the highest, with a margin."""
+    return alt.Scale(zero=False, nice=True, padding=MARGIN)
+
+
 def _in_panels(
-    marks: Sequence[alt.Chart], points: Sequence[Point], height: int, *, free: str = ""
+    marks: Sequence[alt.Chart],
+    points: Sequence[Point],
+    height: int,
+    *,
+    free: str = "",
+    axis_height: int = 38,
 ) -> Chart:
     """Marks over each other as one chart, or as small ones side by side if their points name panels.
 
@@ -280,26 +354,29 @@ def _in_panels(
     if len(panels) < 2:
         return layers.properties(width=WIDE, height=height, usermeta=layout | {"panels": 0})
     facet = alt.Facet("panel:N", sort=panels, title=None)
-    # Axes between panels take room only where every panel has its own.
-    tall = LINE * max(panel.count("\n") for panel in panels)
-    spacing = {"row": tall + (56 if free == "x" else 38), "column": 22}
+    # Panels are laid out by their frames alone: the axis below each and the next one's title need room.
+    title_height = 30 + LINE * max(panel.count("\n") for panel in panels)
+    spacing = {"row": title_height + axis_height, "column": 22}
     chart = layers.properties(width=PANEL, height=height).facet(
-        facet=facet, columns=3, spacing=spacing, bounds="flush"
+        facet=facet, columns=COLUMNS, spacing=spacing, bounds="flush"
     )
+    chart = chart.resolve_axis(x="independent")
     if free:
         scales: dict[str, Any] = {free: "independent"}
         chart = chart.resolve_scale(**scales)
     return chart.properties(usermeta=layout)
 
 
-def dots(points: Sequence[Point], title: str | None, *, free: bool = False) -> Drawing:
+def dots(
+    points: Sequence[Point], title: str | None, down: str | None = None, *, free: bool = False
+) -> Drawing:
     """Dots with intervals, one row per label; `free`: every panel has a scale of its own."""
     drawn = [point for point in points if point["value"] is not None]
     if not drawn:
         return None
     labels = [label for label in _labels(points) if label in distinct(drawn, "label")]
     points, base = drawn, alt.Chart(_data(drawn))
-    y, x = _rows(labels), alt.X("value:Q", title=title, scale=alt.Scale(zero=False, nice=True))
+    y, x = _rows(labels, down), alt.X("value:Q", title=title, scale=_scale())
     x = x.axis(tickCount=5, labelOverlap="parity", labelSeparation=8)
     order = distinct(points, "group") if "group" in points[0] else []
     groups: dict[str, Any] = {}
@@ -377,7 +454,7 @@ def spans(points: Sequence[Point], title: str) -> Drawing:
     """Quantiles, one row per label: p5 to p95 as a line, p25 to p75 as a bar, the median as a dot."""
     base, labels = alt.Chart(_data(points)), _labels(points)
     y, tip = _rows(labels), alt.Tooltip("said:N")
-    x = alt.X("p5:Q", title=title, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5))
+    x = alt.X("p5:Q", title=title, scale=_scale(), axis=alt.Axis(tickCount=5))
     layers = [
         base.mark_rule(style="span").encode(x=x, x2="p95:Q", y=y, tooltip=tip),
         base.mark_rule(style="middle").encode(x="p25:Q", x2="p75:Q", y=y, tooltip=tip),
@@ -389,13 +466,14 @@ def spans(points: Sequence[Point], title: str) -> Drawing:
 def lines(points: Sequence[Point], title: str | None) -> Drawing:
     """Values by setting (`label`), one line per group, with intervals; a ring where `given` is true."""
     data = alt.Chart(_data(points))
-    axis = alt.Axis(labelAngle=0, labelOverlap=True, labelSeparation=6, grid=False)
+    slanted = any(len(point["label"]) > SLANTED for point in points)
+    axis = alt.Axis(labelAngle=-40 if slanted else 0, labelOverlap=not slanted, grid=False)
     base = data.encode(
-        x=alt.X("label:O", title=None, sort=_labels(points), axis=axis),
+        x=alt.X("label:O", title="setting", sort=_labels(points), axis=axis),
         color=alt.Color("group:N", sort=distinct(points, "group"), title=None),
         tooltip=alt.Tooltip("said:N"),
     )
-    y = alt.Y("value:Q", title=title, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5))
+    y = alt.Y("value:Q", title=title, scale=_scale(), axis=alt.Axis(tickCount=5))
     ring = alt.condition("datum.given === true", alt.value(150), alt.value(0))
     layers = [
         data.mark_rule(style="reference").encode(y="at:Q"),
@@ -406,7 +484,7 @@ def lines(points: Sequence[Point], title: str | None) -> Drawing:
     ]
     if all(point.get("at") is None for point in points):
         del layers[0]
-    return _in_panels(layers, points, 170, free="x")
+    return _in_panels(layers, points, 170, free="x", axis_height=60 if slanted else 38)
 
 
 def heat_map(
@@ -435,7 +513,7 @@ def heat_map(
             sort=list(columns.values()),
             axis=alt.Axis(orient="top", labelAngle=0, grid=False),
         ),
-        y=_rows(list(label.values())),
+        y=_rows(list(label.values()), chart.down),
         tooltip=alt.Tooltip("said:N"),
     )
     scale = alt.Scale(domain=[0, 100], domainMid=chart.middle, range="diverging", interpolate="rgb")
@@ -450,7 +528,8 @@ def heat_map(
         fontSize=alt.ExprRef(f"{room} < 30 ? 10 : 12"),
     )
     height = _height(list(label.values()))
-    return alt.layer(cell, text).properties(width=WIDE, height=height)
+    no_frame = alt.ViewBackground(stroke=None)
+    return alt.layer(cell, text).properties(width=WIDE, height=height, view=no_frame)
 
 
 def _texts(row: Point, chart: Crossed) -> dict[str, str]:

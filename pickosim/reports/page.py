@@ -54,7 +54,8 @@ def save_charts(
     folder: Path, pictures: Path, suffix: str, names: Sequence[str] | None = None
 ) -> list[Path]:
     """Write all charts, or those of these names, into a folder; the suffix is .png or .svg."""
-    specs = chart_specs(load_results(folder))
+    results = load_results(folder)
+    specs = chart_specs(results)
     for name in names or []:
         if name not in specs:
             hint = suggest(name, specs) or f"; its charts are {', '.join(specs)}."
@@ -62,8 +63,39 @@ def save_charts(
     paths = []
     for name in names or specs:
         paths.append(pictures / f"{name}{suffix}")
-        _write(paths[-1], _picture(specs[name], suffix))
+        _write(paths[-1], _picture(_captioned(specs[name], name, results), suffix))
     return paths
+
+
+def _captioned(spec: Spec, name: str, results: Results) -> Spec:
+    """A chart with what it needs to stand alone: the question, how to read it, and how it was played."""
+    from pickosim.reports.charts import captioned
+
+    (view,) = (view for view, _ in shown_views(results) if view.address == name)
+    about = [f"{view.title}. {view.key or view.note_on(results)}".replace("`", "")]
+    *played, (_, command) = played_facts(results)
+    footer = " · ".join(f"{words}: {text}" for words, text in played)
+    return captioned(spec, title_of(results), about, [footer, command])
+
+
+def played_facts(results: Results) -> list[tuple[str, str]]:
+    """What was played: rules with all that differs from their preset, players, bots, games, and the command."""
+    manifest, plan = results.manifest, results.manifest["plan"]
+    sizes = sorted({len(matchup) for matchup in plan.get("matchups", ())}) or plan["players"]
+    listed_sizes = sizes if isinstance(sizes, list) else [sizes]
+    variants = plan.get("variants") or [{"rules": plan["rule_set"]}]
+    rules = dict.fromkeys(rules_text(complete_rules(variant["rules"])) for variant in variants)
+    bots = [entrant["name"] for entrant in plan["entrants"]]
+    result = manifest["result"]
+    unfinished = f", {result['unfinished']:,} of them ended by the turn limit"
+    return [
+        ("rules", "; ".join(rules)),
+        ("players", ", ".join(map(str, listed_sizes))),
+        ("bots", _named(bots, 12)),
+        ("games", f"{result['games']:,}{unfinished if result['unfinished'] else ''}"),
+        ("seed", str(plan["seed"])),
+        ("command", command_again(manifest["command"]) or "started from Python"),
+    ]
 
 
 def chart_specs(results: Results) -> dict[str, Spec]:
@@ -99,6 +131,7 @@ def report_page(results: Results) -> str:
         title=title_of(results),
         manifest=results.manifest,
         again=command_again(results.manifest["command"]),
+        facts=played_facts(results),
         result=results.manifest["result"],
         plan=plan,
         findings=findings_of(results),
@@ -240,8 +273,7 @@ def _picture(spec: Spec, suffix: str) -> bytes:
     """A chart on white."""
     from pickosim.reports import charts
 
-    config = charts.theme("light") | {"background": charts.COLOURS["light"]["paper"], "padding": 12}
-    convert = _vl_convert()
+    config, convert = charts.picture_theme(spec), _vl_convert()
     if suffix == ".svg":
         svg: str = convert.vegalite_to_svg(spec, vl_version=_vegalite(), config=config)
         return svg.encode()

@@ -314,8 +314,18 @@ LEVEL_WORDS = "({bot}, {players} players)"
 
 def _by_worth(results: Results) -> pl.DataFrame:
     """Pick-ups in the order of what they are worth over all levels, the greatest first."""
-    worth = pl.col("gain").mean().over("specialist")
-    return results.pickups.sort(worth, descending=True, nulls_last=True, maintain_order=True)
+    return _ordered(results, results.pickups)
+
+
+def _ordered(results: Results, rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows about specialists in the order of what a pick-up of them is worth, the greatest first."""
+    order = (
+        results.pickups.group_by("specialist", maintain_order=True)
+        .agg(pl.col("gain").mean())
+        .sort("gain", descending=True, nulls_last=True, maintain_order=True)["specialist"]
+    )
+    place = pl.col("specialist").replace_strict(order, pl.int_range(len(order), eager=True))
+    return rows.sort(place, maintain_order=True)
 
 
 def _judged(results: Results) -> pl.DataFrame:
@@ -356,7 +366,15 @@ def _of_groups(by: str, title: str, words: str, *text: Crossed) -> View:
         f"What a pick-up is worth in points of win share, {words}; bars are 95 % intervals.",
         name=f"pickups-by-{by}",
         rows=lambda results: results.pickups_by.filter(by=by),
-        chart=Dots("gain", "group", "points of win share", panel="specialist", group=LEVEL, at=0),
+        chart=Dots(
+            "gain",
+            "group",
+            "points of win share",
+            panel="specialist",
+            group=LEVEL,
+            at=0,
+            rows=lambda results: _ordered(results, results.pickups_by.filter(by=by)),
+        ),
         text=text,
     )
 
@@ -394,6 +412,7 @@ def _of_settings(what: str, rows: Rows, *text: Crossed | Drawn) -> Iterator[View
         at=0,
         given="as_given",
         called="option setting",
+        rows=lambda results: _ordered(results, rows(results)),
     )
     yield View(
         FRAMES["sensitivity"],
@@ -447,6 +466,9 @@ VIEWS = (
         "outside the band, and balanced where it lies inside. The table also says what players who hold the specialist "
         "at the end win above an even share. This is an association, not what the specialist is worth: players who are "
         "winning anyway get more of them.",
+        key="Dots: what a pick-up adds to the win share of the player. Upright line: the mean of the other specialists that "
+        "it is compared with; shaded: what counts as balanced. Bars: 95 % intervals of that difference, corrected for the "
+        "number of specialists.",
         columns=f"specialist gain± verdict from_others± {LEVEL} pick_ups± score_gain± held_above_even± more_games "
         "p_value p_adjusted games",
         chart=_worth_chart,
@@ -462,7 +484,9 @@ VIEWS = (
         "theirs, and then it does not change who wins.",
         name="pickups-score",
         columns=f"{LEVEL} specialist games score_gain±",
-        chart=Dots("score_gain", "specialist", "worms", panel=LEVEL, at=0, rows=_by_worth),
+        chart=Dots(
+            "score_gain", "specialist", "worms at the end", panel=LEVEL, at=0, rows=_by_worth
+        ),
     ),
     _of_groups(
         "phase",

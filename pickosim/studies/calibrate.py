@@ -151,6 +151,7 @@ BY_LEAD = Crossed(
     missing="",
     legend="chance to win, %",
     axis="worms left on the grill",
+    down="lead in worms",
     words="lead {ahead}, {worms_left} worms left: predicted {predicted}, actual {actual}",
     rows=_leads,
 )
@@ -160,7 +161,13 @@ VIEWS = (
         FRAMES["deciles"],
         "Predicted and actual win shares",
         FRAMES["deciles"].rows,
-        chart=Dots("difference", "chances", "actual minus predicted, in points", at=0),
+        chart=Dots(
+            "difference",
+            "chances",
+            "actual minus predicted win share, in points",
+            down="predicted chance to win",
+            at=0,
+        ),
         text=(Listed(rows=lambda results: results.deciles.drop("games")),),
         is_open=True,
         leads=True,

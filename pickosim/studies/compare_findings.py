@@ -365,7 +365,7 @@ VIEWS = (
         chart=Dots(
             "difference",
             "variant",
-            None,
+            "difference from the reference",
             panel="measure",
             group="players",
             at=0,

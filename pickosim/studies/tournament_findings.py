@@ -233,8 +233,11 @@ def _seats_of_best(results: Results) -> pl.DataFrame:
 
 
 def _held_by_best(results: Results) -> pl.DataFrame:
-    """What specialists were held by the best bots, with their win shares in all games."""
-    held = results.specialists.with_columns(games=pl.col("games_held"))
+    """What specialists the best bots held, the one that goes with most wins first, with their win shares in all games."""
+    most_wins = pl.col("win_share_held").mean().over("specialist")
+    held = results.specialists.with_columns(games=pl.col("games_held")).sort(
+        most_wins, descending=True, nulls_last=True, maintain_order=True
+    )
     return (
         _best(results)
         .select("bot", overall="win_share")
@@ -251,6 +254,7 @@ PAIRS = Crossed(
     "bot",
     numbered=True,
     legend="finishes ahead, % of games",
+    axis="number of the rival",
     words="{bot} ahead of {rival}: {ahead}",
 )
 
@@ -300,7 +304,7 @@ VIEWS = (
         remark=_about_scale,
         name="ratings",
         columns="bot games rating rating_error rating_field",
-        chart=Dots("rating", "bot", "rating", panel="rating_field", rows=_rated),
+        chart=Dots("rating", "bot", "rating (Elo scale)", panel="rating_field", rows=_rated),
     ),
     View(
         FRAMES["scores"],
@@ -323,7 +327,7 @@ VIEWS = (
         chart=Dots(
             "win_share",
             "seat",
-            "points above the mean of all seats",
+            "points above the mean of its seats",
             panel="bot",
             at=0,
             above="mean",

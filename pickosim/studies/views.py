@@ -37,6 +37,8 @@ class Dots:
     label: str
     axis: str | None
     """Title of the axis of values."""
+    down: str | None = None
+    """Title of the axis of labels, where they do not speak for themselves."""
     panel: str = ""
     """One small chart for each of these."""
     group: str = ""
@@ -91,6 +93,8 @@ class Crossed:
     """The percentage that has no colour."""
     axis: str | None = None
     """Title of the columns of the heat map."""
+    down: str | None = None
+    """Title of its rows."""
     words: str = ""
     """What is shown under the pointer, with columns in braces."""
     rows: Rows | None = None
@@ -134,6 +138,8 @@ class View:
     title: str
     note: str = ""
     """How to read it."""
+    key: str = ""
+    """What the marks of the chart mean, where it stands alone; by default the note."""
     remark: Callable[[Results], str] | None = None
     """What else there is to say in this run."""
     name: str = ""
