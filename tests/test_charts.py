@@ -17,7 +17,7 @@ from pickosim.columns import POINTS, Frame
 from pickosim.errors import PickosimError
 from pickosim.reports import charts
 from pickosim.reports.cells import difference_label
-from pickosim.reports.page import chart_specs
+from pickosim.reports.page import captioned, chart_specs, played_facts
 from pickosim.runs.results import Results
 from pickosim.stats.quantiles import histogram_quantile
 from pickosim.studies.calibrate import FEW_POSITIONS
@@ -358,9 +358,13 @@ def tournament_orders(results: Results) -> dict[str, dict]:
     bots = results.standings["bot"].to_list()
     rated = results.standings.sort("rating", descending=True)["bot"].to_list()
     seats = ["seat 0 (begins)", "seat 1", "seat 2"]
-    specialists = [
-        name for name in dict.fromkeys(results.specialists["specialist"]) if name != "raven"
-    ]
+    specialists = (
+        results.specialists.group_by("specialist")
+        .agg(pl.col("win_share_held").mean())
+        .drop_nulls()
+        .sort("win_share_held", descending=True)["specialist"]
+        .to_list()
+    )
     assert rated.index("eager") < len(rated) - 1
     assert results.standings.filter(bot="eager")["rating_error"].to_list() == [None]
     return {
@@ -407,7 +411,6 @@ def balance_orders(results: Results) -> dict[str, dict]:
         .sort("gain", descending=True)["specialist"]
         .to_list()
     )
-    specialists = list(dict.fromkeys(results.pickups_by["specialist"]))
     groups = {
         f"pickups-by-{by}": {
             "y": [
@@ -415,13 +418,13 @@ def balance_orders(results: Results) -> dict[str, dict]:
                 for of, group in GROUPS
                 if of == by and group in results.pickups_by["group"]
             ],
-            "facet": specialists,
+            "facet": by_worth,
             **dict.fromkeys(("color", "yOffset"), levels),
         }
         for by in ("phase", "standing", "former")
     }
     settings = {
-        "tile": {"x": [str(tile) for tile in range(21, 27)], "facet": specialists, "color": levels},
+        "tile": {"x": [str(tile) for tile in range(21, 27)], "facet": by_worth, "color": levels},
         "number": {"x": [str(worms) for worms in range(7)], "color": levels},
     }
     return {
@@ -479,6 +482,62 @@ def test_a_label_that_a_panel_lacks_keeps_its_place():
         for label in labels
     ]
     assert orders_in(charts.dots(points, "x").to_dict())["y"] == ["a", "b", "c", "d", "e"]
+
+
+# ------------------------------------------------------------------------------- domains and captions
+
+
+def values_of(spec: dict) -> dict[str, list[dict]]:
+    """The encodings of numbers by the axis they share, over all layers."""
+    found: dict[str, list[dict]] = {"x": [], "y": []}
+    for layer in spec.get("spec", spec)["layer"]:
+        for channel, what in layer.get("encoding", {}).items():
+            if channel in ("x", "x2", "y", "y2") and what.get("type", "quantitative") != "nominal":
+                found[channel[0]].append(what)
+    return found
+
+
+@pytest.mark.parametrize("kind", ["tournament", "compare", "balance", "calibrate"])
+def test_domains_contain_every_interval_with_a_margin(runs, kind):
+    """Domains are those of the data: of all fields on an axis, whatever layer draws them."""
+    ends = {"value", "low", "high", "at", "band_low", "band_high", "p5", "p95"}
+    for name, spec in chart_specs(runs[kind]).items():
+        (points,) = spec["datasets"].values()
+        present = {end for point in points for end in ends & point.keys() if point[end] is not None}
+        axes = values_of(spec)
+        drawn = {what["field"] for encodings in axes.values() for what in encodings}
+        assert present <= drawn, name
+        for encodings in axes.values():
+            scales = [what["scale"] for what in encodings if "scale" in what]
+            if {"low", "p5"} & {what["field"] for what in encodings} and "bin" not in encodings[0]:
+                assert {scale["padding"] for scale in scales} == {charts.MARGIN}, name
+                assert not any("domain" in scale or scale["zero"] for scale in scales), name
+
+
+def test_every_row_of_panels_has_its_axis(runs):
+    for results in runs.values():
+        for spec in chart_specs(results).values():
+            assert "facet" not in spec or spec["resolve"]["axis"]["x"] == "independent"
+
+
+def test_a_picture_says_what_it_shows_and_what_was_played(runs):
+    spec = chart_specs(runs["tournament"])["standings"]
+    picture = captioned(spec, "standings", runs["tournament"])
+    (drawn,) = picture["vconcat"]
+    assert drawn["title"]["text"] == ["Tournament: random, thief, eager and cautious"]
+    assert drawn["title"]["subtitle"][0].startswith("Standings. Win shares with 95 % intervals")
+    footer = " ".join(picture["title"]["text"]).replace("\u00a0", " ")
+    assert "rules: extrawurm · players: 3 · bots: random, thief, eager and cautious" in footer
+    games = runs["tournament"].manifest["result"]["games"]
+    assert f"games: {games:,}" in footer
+    assert "seed: 1 started from Python" in footer
+    alt.VConcatChart.from_dict(picture)
+
+
+def test_the_rules_of_a_picture_name_all_that_differs_from_their_preset(runs):
+    facts = dict(played_facts(runs["balance"]))
+    assert facts["rules"].startswith("extrawurm with ")
+    assert "turn_limit=150" in facts["rules"]
 
 
 # -------------------------------------------------------------------------------- the theme

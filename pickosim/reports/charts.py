@@ -170,7 +170,7 @@ def picture_width(panels: int) -> int:
     return min(panels, COLUMNS) * PANEL if panels > 1 else WIDE
 
 
-def captioned(
+def with_caption(
     spec: Mapping[str, Any], title: str, about: Sequence[str], footer: Sequence[str]
 ) -> dict[str, Any]:
     """A chart that stands alone: above it what it shows, below it how it was played; long lines are broken."""

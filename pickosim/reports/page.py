@@ -63,19 +63,19 @@ def save_charts(
     paths = []
     for name in names or specs:
         paths.append(pictures / f"{name}{suffix}")
-        _write(paths[-1], _picture(_captioned(specs[name], name, results), suffix))
+        _write(paths[-1], _picture(captioned(specs[name], name, results), suffix))
     return paths
 
 
-def _captioned(spec: Spec, name: str, results: Results) -> Spec:
+def captioned(spec: Spec, name: str, results: Results) -> Spec:
     """A chart with what it needs to stand alone: the question, how to read it, and how it was played."""
-    from pickosim.reports.charts import captioned
+    from pickosim.reports.charts import with_caption
 
     (view,) = (view for view, _ in shown_views(results) if view.address == name)
     about = [f"{view.title}. {view.key or view.note_on(results)}".replace("`", "")]
     *played, (_, command) = played_facts(results)
-    footer = " · ".join(f"{words}: {text}" for words, text in played)
-    return captioned(spec, title_of(results), about, [footer, command])
+    footer = " · ".join(f"{words}:\u00a0{text}" for words, text in played)
+    return with_caption(spec, title_of(results), about, [footer, command])
 
 
 def played_facts(results: Results) -> list[tuple[str, str]]:

@@ -6,11 +6,16 @@ const views = new Map();
 
 // ---------------------------------------------------------------------------------------- charts
 
-// A spec as wide as asked for: small charts side by side get as many columns as there is room for.
-function fitted(spec, width, less) {
+// How many small charts there is room for side by side, each as wide as its title needs.
+function columnsIn(spec, room, most) {
+  const { panels = 0, panel } = spec.usermeta ?? {};
+  return panels ? Math.max(1, Math.min(panels, most, Math.floor(room / panel))) : 1;
+}
+
+// A spec as wide as asked for; its labels, and the gaps between small charts, take `less`.
+function fitted(spec, width, less, columns) {
   const copy = structuredClone(spec);
-  const { panels = 0, panel } = copy.usermeta ?? {};
-  const columns = panels ? Math.max(1, Math.min(panels, 4, Math.floor(width / panel))) : 1;
+  const { panels = 0 } = copy.usermeta ?? {};
   if (panels) copy.columns = columns;
   (panels ? copy.spec : copy).width = Math.max(40, Math.floor((width - less) / columns));
   return copy;
@@ -31,9 +36,11 @@ async function draw(holder, scheme) {
   const options = { mode: "vega-lite", renderer: "svg", actions: false, defaultStyle: false, tooltip: showTip };
   const config = themed(spec, width, scheme);
   let less = 60;
-  for (let tries = 0; tries < 4; tries += 1) {
+  let columns = 4;
+  for (let tries = 0; tries < 5; tries += 1) {
+    columns = columnsIn(spec, width - less, columns);
     views.get(holder)?.finalize();
-    views.set(holder, await vegaEmbed(holder, fitted(spec, width, less), { ...options, config }));
+    views.set(holder, await vegaEmbed(holder, fitted(spec, width, less, columns), { ...options, config }));
     const over = holder.querySelector("svg").width.baseVal.value - width;
     if (over <= 0 && over > -6) break;
     less += Math.ceil(over) + 2;
