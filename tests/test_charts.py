@@ -524,9 +524,10 @@ def test_a_picture_says_what_it_shows_and_what_was_played(runs):
     spec = chart_specs(runs["tournament"])["standings"]
     picture = captioned(spec, "standings", runs["tournament"])
     (drawn,) = picture["vconcat"]
-    assert drawn["title"]["text"] == ["Tournament: random, thief, eager and cautious"]
-    assert drawn["title"]["subtitle"][0].startswith("Standings. Win shares with 95 % intervals")
-    footer = " ".join(picture["title"]["text"]).replace("\u00a0", " ")
+    assert picture["title"]["text"] == ["Tournament: random, thief, eager and cautious"]
+    assert picture["title"]["subtitle"][0].startswith("Standings. Win shares with 95 % intervals")
+    assert drawn["title"]["orient"] == "bottom"
+    footer = " ".join(drawn["title"]["text"]).replace("\u00a0", " ")
     assert "rules: extrawurm · players: 3 · bots: random, thief, eager and cautious" in footer
     games = runs["tournament"].manifest["result"]["games"]
     assert f"games: {games:,}" in footer

@@ -174,12 +174,15 @@ def with_caption(
     spec: Mapping[str, Any], title: str, about: Sequence[str], footer: Sequence[str]
 ) -> dict[str, Any]:
     """A chart that stands alone: above it what it shows, below it how it was played; long lines are broken."""
+    # Legends stand between the title of the whole and the chart; the chart's own title is the line below it.
     drawn = dict(spec)
-    around = {name: drawn.pop(name) for name in ("$schema", "datasets", "config") if name in drawn}
+    around: dict[str, Any] = {
+        name: drawn.pop(name) for name in ("$schema", "datasets", "config") if name in drawn
+    }
     letters = (picture_width(drawn.get("usermeta", {}).get("panels", 0)) + 90) // 6
     colour, quiet = COLOURS["light"]["ink"], COLOURS["light"]["quiet"]
     left = {"anchor": "start", "frame": "bounds", "align": "left"}
-    drawn["title"] = {
+    above = {
         **left,
         "text": wrap(title, letters * 12 // 16),
         "fontSize": 16,
@@ -190,7 +193,7 @@ def with_caption(
         "subtitlePadding": 6,
         "offset": 16,
     }
-    below = {
+    drawn["title"] = {
         **left,
         "orient": "bottom",
         "text": [line for text in footer for line in wrap(text, letters)],
@@ -199,7 +202,7 @@ def with_caption(
         "color": quiet,
         "offset": 14,
     }
-    return {**around, "usermeta": drawn.pop("usermeta", {}), "title": below, "vconcat": [drawn]}
+    return {**around, "usermeta": drawn.pop("usermeta", {}), "title": above, "vconcat": [drawn]}
 
 
 # ------------------------------------------------------------------------------- what a view declares
@@ -357,7 +360,7 @@ def _in_panels(
     # Panels are laid out by their frames alone: the axis below each and the next one's title need room.
     title_height = 30 + LINE * max(panel.count("\n") for panel in panels)
     spacing = {"row": title_height + axis_height, "column": 22}
-    chart = layers.properties(width=PANEL, height=height).facet(
+    chart: alt.FacetChart = layers.properties(width=PANEL, height=height).facet(
         facet=facet, columns=COLUMNS, spacing=spacing, bounds="flush"
     )
     chart = chart.resolve_axis(x="independent")
