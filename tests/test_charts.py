@@ -569,5 +569,5 @@ def test_colours_can_be_read(scheme):
 def test_without_the_packages_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "altair", None)
     monkeypatch.delitem(sys.modules, "pickosim.reports.charts")
-    with pytest.raises(PickosimError, match=r"pip install -e '\.\[report\]'"):
+    with pytest.raises(PickosimError, match=r"pip install -e \"\.\[report\]\""):
         __import__("pickosim.reports.charts")

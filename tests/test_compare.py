@@ -709,7 +709,7 @@ def test_the_command(capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     command = "compare classic --sweep dice=7,8 --set steal=must --bots eager,random --players 2-3"
     arguments = [*command.split(), "--reference", "classic dice=8", "--games", "100"]
-    arguments += ["--workers", "1", "--out", "run", "--export", "csv,json,md"]
+    arguments += ["--workers", "1", "--out", "run", "--export", "csv,json,md", "--full"]
     assert cli.run(arguments) == 0
     out, err = capsys.readouterr()
     assert "classic dice=7  dice: 8 -> 7" in out

@@ -48,7 +48,7 @@ def test_the_command_takes_a_file(tmp_path, monkeypatch, capsys):
     Path("which.toml").write_text(GOOD, encoding="utf-8")
     assert cli.run(["run", "which.toml", "--games", "200", "--workers", "1"]) == 0
     told = capsys.readouterr()
-    assert told.out.startswith("Which is better?\n\n`eager` wins ")
+    assert told.out.startswith("Which is better?\n\n`eager` is first: it wins ")
     assert "200 games, 0 unfinished" in told.err
     (folder,) = Path("runs").iterdir()
     assert folder.name.startswith("which-")

@@ -117,7 +117,10 @@ def test_the_manifest_says_what_was_extended(tmp_path):
         "run": began.manifest["run"],
     }
     assert found.manifest["plan"]["earlier"] == [{"bots": BOTS, "blocks": 30, "chunk": 40}]
-    assert_same(pickosim.load_results(found.folder), found)
+    stored = pickosim.load_results(found.folder)
+    assert stored.manifest["result"] == found.manifest["result"]
+    assert list(stored.frames) == list(found.frames)
+    assert any("optional stopping" in remark for remark in stored.remarks)
 
 
 # ----------------------------------------------------------------------------------------------- the lanes

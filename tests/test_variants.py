@@ -69,9 +69,9 @@ def test_what_is_set_applies_to_all_and_what_is_swept_comes_after_it():
 )
 def test_values_of_a_sweep(sweep, texts):
     assert sweep_texts(sweep) == texts
-    assert len(make_variants(["extrawurm"], sweeps=[sweep.replace("[21,22]", "[11,13]")])) == len(
-        texts
-    )
+    variants = make_variants(["extrawurm"], sweeps=[sweep.replace("[21,22]", "[11,13]")])
+    # A single value is compared with the rules without it.
+    assert len(variants) == max(2, len(texts))
 
 
 def test_rules_named_twice_are_numbered():
