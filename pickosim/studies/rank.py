@@ -208,8 +208,10 @@ class Rank(OneRuleSetStudy):
                 f"these games, with {quoted(ANCHOR)} at 1500."
             )
         else:
+            errors = "includes" if any(known.errors.values()) else "ignores"
             yield (
-                f"The ratings of the built-in bots are fixed, with {quoted(ANCHOR)} at 1500; ± includes their errors."
+                f"The ratings of the built-in bots are fixed, with {quoted(ANCHOR)} at 1500; ± {errors} the uncertainty "
+                "of these."
             )
         if self.players > 2:
             counts = (
