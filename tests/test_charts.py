@@ -361,7 +361,7 @@ def tournament_orders(results: Results) -> dict[str, dict]:
     specialists = (
         results.specialists.group_by("specialist")
         .agg(pl.col("win_share_held").mean())
-        .drop_nulls()
+        .filter(pl.col("specialist") != "raven")
         .sort("win_share_held", descending=True)["specialist"]
         .to_list()
     )
@@ -524,11 +524,11 @@ def test_a_picture_says_what_it_shows_and_what_was_played(runs):
     spec = chart_specs(runs["tournament"])["standings"]
     picture = captioned(spec, "standings", runs["tournament"])
     (drawn,) = picture["vconcat"]
-    assert picture["title"]["text"] == ["Tournament: random, thief, eager and cautious"]
+    assert picture["title"]["text"] == ["Tournament: cautious, eager, random and thief"]
     assert picture["title"]["subtitle"][0].startswith("Standings. Win shares with 95 % intervals")
     assert drawn["title"]["orient"] == "bottom"
     footer = " ".join(drawn["title"]["text"]).replace("\u00a0", " ")
-    assert "rules: extrawurm · players: 3 · bots: random, thief, eager and cautious" in footer
+    assert "rules: extrawurm · players: 3 · bots: cautious, eager, random and thief" in footer
     games = runs["tournament"].manifest["result"]["games"]
     assert f"games: {games:,}" in footer
     assert "seed: 1 started from Python" in footer
