@@ -29,7 +29,7 @@ from pickosim.reports.cells import for_row, name_of, table_size
 from pickosim.runs.folder import records
 from pickosim.runs.results import Results
 from pickosim.stats.quantiles import histogram_quantile
-from pickosim.studies.sentences import is_beyond_chance
+from pickosim.studies.sentences import is_significant
 from pickosim.studies.views import MOST_ROWS, Crossed, Dots, Lines, View, distinct
 
 try:
@@ -256,7 +256,7 @@ def points_of(view: View, chart: Dots, rows: Sequence[Point]) -> list[Point]:
             point["group"] = name_of(chart.group, row)
             point["said"] = f"{point['group']}, {point['said']}"
         if chart.tested:
-            point["beyond"] = is_beyond_chance(row)
+            point["beyond"] = is_significant(row)
         if line:
             point["given"] = row[line.given]
         if chart.remark and row[chart.remark]:

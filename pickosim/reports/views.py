@@ -20,7 +20,7 @@ from pickosim.runs.results import Results
 from pickosim.studies.compare_findings import short
 from pickosim.studies.kinds import study_kind
 from pickosim.studies.measures import MEASURES, WORDED, Measure, measure_label
-from pickosim.studies.sentences import BEYOND_CHANCE, is_beyond_chance, listed, plus_minus, quoted
+from pickosim.studies.sentences import SIGNIFICANCE, is_significant, listed, plus_minus, quoted
 from pickosim.studies.views import Crossed, Drawn, Listed, TextTable, Title, View
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ def _drawn(view: View, text: Drawn, title: str, rows: Sequence[Row]) -> Interval
         value, of = row[name], column.format
         if name == text.value:
             error = with_error(row, name, of.scale if of else 1.0, "+")
-            return error if value is None else f"{error}{'*' if is_beyond_chance(row) else ' '}"
+            return error if value is None else f"{error}{'*' if is_significant(row) else ' '}"
         if name == names[0]:
             return f"{wrapped(value, LONGEST_NAME)}{_mark(row, text.given)}"
         return "-" if value is None else of.bare(value) if of else value
@@ -318,7 +318,7 @@ def _about_marks(measures: pl.DataFrame) -> str:
     if not (comparisons := measures["p_value"].count()):
         return f"{text}."
     return (
-        f"{text}; * is significant: p below {BEYOND_CHANCE:g} after correction for all {comparisons:,} comparisons "
+        f"{text}; * is significant: p below {SIGNIFICANCE:g} after correction for all {comparisons:,} comparisons "
         "(Holm)."
     )
 
@@ -378,7 +378,7 @@ def _cell(line: Line, rows: dict[str, Row]) -> str:
     row = rows[measure.name]
     value, low, high = (measure.scale * row[name] for name in ("value", "value_low", "value_high"))
     shown = f"0 (≤ {high:.1g})" if value == low == 0 < high else plus_minus(value, (high - low) / 2)
-    return f"{shown}{'*' if is_beyond_chance(row) else ' '}"
+    return f"{shown}{'*' if is_significant(row) else ' '}"
 
 
 _TEXTS: dict[str, Callable[[Results], Iterator[RenderableType]]] = {

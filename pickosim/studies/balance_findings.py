@@ -29,9 +29,9 @@ from pickosim.studies.pickup_worths import (
     rounded_up,
 )
 from pickosim.studies.sentences import (
-    BEYOND_CHANCE,
+    SIGNIFICANCE,
     half_width,
-    is_beyond_chance,
+    is_significant,
     listed,
     plus_minus,
     quoted,
@@ -220,7 +220,7 @@ def _by_level(pickups: Sequence[Row]) -> Iterator[str]:
             error = sqrt(halves[0] ** 2 + halves[1] ** 2) / _quantile(CONFIDENCE)
             apart = Estimate(high["gain"] - low["gain"], error)
             pairs.append({"apart": apart.mean, "p_value": apart.p_value, "low": low, "high": high})
-    clear = [pair for pair in with_adjusted(pairs) if is_beyond_chance(pair)]
+    clear = [pair for pair in with_adjusted(pairs) if is_significant(pair)]
     if clear:
         most = max(clear, key=lambda pair: pair["apart"])
         low, high = most["low"], most["high"]
@@ -255,7 +255,7 @@ def _sensitivity(sensitivity: pl.DataFrame) -> Iterator[str]:
     ).items():
         for level, ends in _grouped(found, level_words).items():
             low, high = (end(ends, key=lambda row: row["gain"]) for end in (min, max))
-            if any(map(is_beyond_chance, ends)):
+            if any(map(is_significant, ends)):
                 yield (
                     f"By {option}, a pick-up of {the(specialist)} ({level}) is worth from "
                     f"{points(low)} ({option}={low['setting']}) to {points(high)} points "
@@ -270,7 +270,7 @@ def _sensitivity(sensitivity: pl.DataFrame) -> Iterator[str]:
     tiles = [row for row in rows if "." in row["option"]]
     for level, found in _grouped(tiles, level_words).items():
         row = min(found, key=lambda row: row["pick_ups"])
-        clear = [row for row in found if is_beyond_chance(row)]
+        clear = [row for row in found if is_significant(row)]
         others = sum(not row["as_given"] for row in found)
         differs = f"differs significantly from that as given in {len(clear)} of {others} cases"
         if clear:
@@ -301,7 +301,7 @@ def remarks_of(specialists: Sequence[str], control: str, sensitivity: bool) -> I
         )
     yield (
         "The verdicts with a bot hold together with 95 %: their intervals are corrected for the number of specialists. "
-        f"* significant: p below {BEYOND_CHANCE:g}, corrected for all comparisons of its table (Holm). Other "
+        f"* significant: p below {SIGNIFICANCE:g}, corrected for all comparisons of its table (Holm). Other "
         "intervals are 95 % each."
     )
 

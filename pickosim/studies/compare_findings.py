@@ -23,9 +23,9 @@ from pickosim.studies.measures import (
     with_adjusted,
 )
 from pickosim.studies.sentences import (
-    BEYOND_CHANCE,
+    SIGNIFICANCE,
     half_width,
-    is_beyond_chance,
+    is_significant,
     listed,
     plus_minus,
     quoted,
@@ -108,7 +108,7 @@ def _about(variant: str, worded: Sequence[_Words], rows: Rows) -> Iterator[str]:
     alike = []
     for words in worded:
         compared = rows[variant, words.name]
-        if any(map(is_beyond_chance, compared)):
+        if any(map(is_significant, compared)):
             yield _difference(words, compared)
         else:
             alike.append(_no_difference(words, compared))
@@ -120,7 +120,7 @@ def _difference(words: _Words, compared: Sequence[Row]) -> str:
     """By how much a measure differs, by number of players."""
     parts = []
     for sign in (1, -1):
-        significant = [row for row in compared if is_beyond_chance(row) and sign * _amount(row) > 0]
+        significant = [row for row in compared if is_significant(row) and sign * _amount(row) > 0]
         if significant:
             first, *others = significant
             parts.append(
@@ -131,9 +131,7 @@ def _difference(words: _Words, compared: Sequence[Row]) -> str:
                     ]
                 )
             )
-    rest = [
-        f"{_signed(row, words)} {_players(row)}" for row in compared if not is_beyond_chance(row)
-    ]
+    rest = [f"{_signed(row, words)} {_players(row)}" for row in compared if not is_significant(row)]
     if rest:
         parts.append(f"could be chance: {listed(rest)}")
     return "; ".join(parts)
@@ -160,7 +158,7 @@ def _no_difference(words: _Words, compared: Sequence[Row]) -> str:
 def _overview(words: _Words, variants: Sequence[str], rows: Rows) -> str:
     """A measure over many variants: how many differ, and which differ most."""
     found = [row for variant in variants for row in rows[variant, words.name]]
-    beyond = [row for row in found if is_beyond_chance(row)]
+    beyond = [row for row in found if is_significant(row)]
     if not beyond:
         return f"No variant differs significantly from the reference in {words.wording.noun}."
     count = len({row["variant"] for row in beyond})
@@ -181,7 +179,7 @@ def _headline(variants: Sequence[str], reference: str, worded: Sequence[_Words],
     """One sentence on the first measure that differs at all; mostly that is the length of games."""
     for words in worded:
         beyond = {
-            variant: [row for row in rows[variant, words.name] if is_beyond_chance(row)]
+            variant: [row for row in rows[variant, words.name] if is_significant(row)]
             for variant in variants
         }
         differing = sorted((v for v in variants if beyond[v]), key=lambda v: _mean(beyond[v]))
@@ -252,7 +250,7 @@ def _uneven(found: Sequence[Row]) -> str:
         row | {"p_value": Estimate(row["value"], half_width(row, "value") / width).p_value}
         for row in found
     ]
-    even = [row for row in with_adjusted(tested) if not is_beyond_chance(row)]
+    even = [row for row in with_adjusted(tested) if not is_significant(row)]
     if not even:
         return "all significant" if len(found) > 1 else "significant"
     if len(even) == len(found):
@@ -358,7 +356,7 @@ VIEWS = (
         FRAMES["measures"],
         "What a variant changes",
         "Difference from the reference, both with the same dice, with 95 % intervals; every small chart has its own "
-        f"scale; points are percentage points. A full dot is significant (p below {BEYOND_CHANCE:g}, corrected for "
+        f"scale; points are percentage points. A full dot is significant (p below {SIGNIFICANCE:g}, corrected for "
         "the number of comparisons), a hollow one could be chance.",
         remark=_unchanged,
         name="effects",

@@ -11,16 +11,16 @@ from pickosim.columns import Row
 if TYPE_CHECKING:
     from pickosim.studies.schedule import Earlier
 
-BEYOND_CHANCE = 0.05
+SIGNIFICANCE = 0.05
 """A difference is called significant if its corrected p value is below."""
 
 FEW_BLOCKS = 100
 """With fewer blocks there is little to be seen: half an interval of a win share is up to 10 points."""
 
 
-def is_beyond_chance(row: Row) -> bool:
+def is_significant(row: Row) -> bool:
     """Whether a difference is, after correction for all of its table."""
-    return row["p_adjusted"] is not None and bool(row["p_adjusted"] < BEYOND_CHANCE)
+    return row["p_adjusted"] is not None and bool(row["p_adjusted"] < SIGNIFICANCE)
 
 
 def quoted(bot: str) -> str:
