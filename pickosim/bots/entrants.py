@@ -39,9 +39,9 @@ class Entrant:
     name: str
     spec: str
     source: str
-    """Of all files that it is written in."""
+    """Digest of all files that it is written in."""
     file: str = ""
-    """Of the file that a path names, which is compared before it is loaded."""
+    """Digest of the file that a path names; it is compared before the file is loaded."""
 
 
 def make_entrants(bots: Sequence[BotLike]) -> list[Entrant]:

@@ -96,7 +96,7 @@ def best_by_total(
 
 @inlined
 def best_claim(tiles: int, worth: NDArray[np.float64]) -> int:
-    """Of a non-empty set of tiles the one that is worth most; of equals the highest.
+    """The tile of a non-empty set that is worth most; the highest among equals.
 
     It breaks ties at the end of the game, and the lower ones stay to be claimed.
     """

@@ -28,7 +28,7 @@ _OPTIONS = {"claim", "rob"}
 _NUMBERS = {"pick", *_OPTIONS}
 
 AUDIT_EVERY, AUDIT_FIRST = 101, 7
-"""Of so many questions to a bot one is audited, the first ones more often; odd, so that all methods get their turn."""
+"""One in this many questions to a bot is audited, the first ones more often; odd, so that all methods get their turn."""
 
 FIRST_QUESTIONS = 2000
 
@@ -36,7 +36,7 @@ AUDITED_GAMES = 16
 """Games that an audit asks about at most: few, so that it costs less than the question itself."""
 
 STEPWISE_EVERY = 7
-"""Of so many turns of an audited valuation one is played question by question."""
+"""One in this many turns of an audited valuation is played question by question."""
 
 _questions: Counter[type[Strategy]] = Counter()
 """Questions to each bot in this process."""

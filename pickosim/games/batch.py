@@ -135,7 +135,7 @@ class Batch:
         """Games that have begun, if they are dealt."""
         self.start = None if start is None else start.copy()
         self.waiting = [] if self.start is None else self._sorted(self.start, after_turn)
-        """Of games that are played on, those that have not begun, by the seat on turn."""
+        """Games to play on that have not begun, by the seat on turn."""
 
     @property
     def bytes_per_game(self) -> float:

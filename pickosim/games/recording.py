@@ -39,7 +39,7 @@ SHOWN = (
 
 
 _Turns = tuple[NDArray[np.int64], NDArray[np.int64], Positions, NDArray[np.float64]]
-"""Of some turns: game, number of the turn, position after it, what was expected of it."""
+"""For each turn: game, number of the turn, position after it, what was expected of it."""
 
 
 class Recording(NamedTuple):

@@ -96,10 +96,10 @@ DECAY_1, DECAY_2, LEAST = 0.9, 0.999, 1e-8
 """Adam's constants."""
 
 NEWTON_STEPS = 8
-"""Of a calibration; each doubles the digits that are right."""
+"""Steps of a calibration; each doubles the digits that are right."""
 
 MOST_SCALE, MOST_SHIFT = 2.0, 1.0
-"""Of a calibration, however few the positions: the scale stays between 1/2 and 2, the shift between -1 and 1."""
+"""Limits of a calibration, however few the positions: the scale stays between 1/2 and 2, the shift between -1 and 1."""
 
 
 def new_parameters(facts: int, seed: int) -> Parameters:

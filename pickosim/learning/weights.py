@@ -25,7 +25,7 @@ from pickosim.rules import RULES_VERSION, RuleSet
 from pickosim.solver.valuation import Valuation
 
 MOST_BYTES = 10**6
-"""Of the largest file that is read, packed or not: four times what seven players need."""
+"""Size of the largest file that is read, packed or not: four times what seven players need."""
 
 
 class WeightsError(BotError):

@@ -36,7 +36,7 @@ MOST_MEASURED = 12
 """Rows of the main table of a comparison, without `--full`."""
 
 LONGEST_NAME = 34
-"""Of a row beside a drawing: longer names are broken."""
+"""Letters of a row beside a drawing; longer names are broken."""
 
 
 def shown_views(results: Results) -> list[tuple[View, pl.DataFrame]]:

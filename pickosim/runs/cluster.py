@@ -40,7 +40,7 @@ class Cluster:
         self.say = say
         self.text = Path(at_worker.__file__).read_text(encoding="utf-8")
         self.threads: dict[str, int] = {}
-        """Of each worker that may play, by its address."""
+        """Threads of each worker that may play, by its address."""
         self.refused: dict[str, str] = {}
         """Why workers must not play, by their addresses."""
         self.looked = -LOOK

@@ -70,9 +70,9 @@ class _Result(BaseModel):
     sentences: list[str]
     remarks: list[str]
     reference: str = ""
-    """Of a comparison: the variant that others are compared with."""
+    """In a comparison, the variant that others are compared with."""
     stronger: dict[str, str] = {}
-    """Of a comparison: the stronger bot, by number of players."""
+    """In a comparison, the stronger bot by number of players."""
 
 
 class _Extended(BaseModel):

@@ -114,7 +114,7 @@ class Answer(NamedTuple):
     """What a worker sends back."""
 
     name: str
-    """Of the task."""
+    """Name of the task."""
     sums: Sums
     games: bytes
     """The file of its games; empty if they are not saved."""

@@ -210,7 +210,7 @@ class Solutions(NamedTuple):
     """Where the solutions of n pay-offs are: slot s of the i-th is numbers[first[i] + s * step]."""
 
     numbers: Numbers
-    """Of these and possibly others, flat."""
+    """Numbers of these and possibly others, flat."""
     first: NDArray[np.int64]
     """(n,)"""
     step: int

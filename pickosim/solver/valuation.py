@@ -238,7 +238,7 @@ def known_values(strategy: Valuation, turn: Turn) -> Values:
 
 
 def _now(turn: Turn) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """Of each game, its number and its block: whether 1s have earned a bratworm."""
+    """Number and block of each game; the block says whether 1s have earned a bratworm."""
     earned = turn._hands["earned"][turn._rows]
     return np.arange(len(turn)), earned
 
@@ -344,7 +344,7 @@ class Plan(NamedTuple):
     """(m,): which of the n games."""
     graph: Graph
     solutions: Solutions
-    """Of the m games, shifted and scaled."""
+    """Values of the m games, shifted and scaled."""
 
     def only(self, some: NDArray[np.int64] | BoolArray, games: NDArray[np.int64]) -> Plan:
         """The plan for some of its games; `games` are their new numbers."""

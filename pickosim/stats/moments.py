@@ -335,7 +335,7 @@ def rate(of: BlockSums, reading: Reading) -> Rate:
 
 
 def _moments(of: BlockSums, reading: Reading) -> Moments:
-    """Of what each block moves a measure by."""
+    """Moments of what each block moves a measure by."""
     return Moments(
         float(of.blocks),
         _total(reading, of),
@@ -345,12 +345,12 @@ def _moments(of: BlockSums, reading: Reading) -> Moments:
 
 
 def _total(reading: Reading, of: BlockSums) -> float:
-    """Of what each block moves a measure by, the sum over blocks."""
+    """The sum over blocks of what each moves a measure by."""
     return sum(float(reading.weights[k] * of.totals[k]) for k in np.flatnonzero(reading.weights))
 
 
 def _product(a: Reading, of_both: Ints, b: Reading) -> float:
-    """Of what each block moves two measures by, the sum over blocks of the product.
+    """The sum over blocks of the product of what each moves two measures by.
 
     Added up one by one: the same numbers give the same sum, so that equal arms differ by exactly 0.
     """

@@ -40,7 +40,7 @@ MOST_NAMED = 3
 """Variants that a headline names, if it cannot name all."""
 
 LONGEST_NAME = 24
-"""Of a reference that every sentence repeats."""
+"""Letters of a reference that every sentence repeats."""
 
 Rows = Mapping[tuple[str, str], list[Row]]
 """The compared rows of the table of measures by variant and measure: one per number of players."""

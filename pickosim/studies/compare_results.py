@@ -38,7 +38,7 @@ from pickosim.studies.schedule import Matchup, bots_by_seat, rotations
 from pickosim.studies.variants import Variant, what_differs
 
 HISTOGRAMS = ("turns", "rolls")
-"""Of these, all values are counted, for percentiles."""
+"""Measures whose values are all counted, for percentiles."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Side(NamedTuple):
     crossed: Ints
     """(V, V)"""
     histograms: dict[str, Ints]
-    """Of turns and rolls, (GROUPS, T) each."""
+    """Histograms of turns and rolls, (GROUPS, T) each."""
 
 
 class Setting(NamedTuple):

@@ -79,11 +79,11 @@ class Measure:
     """How it is read from the values of blocks, if it is not counted itself."""
     wording: Wording | None = None
     unit: str = ""
-    """Of a difference in sentences, e.g. turns; of shares it is points."""
+    """Unit of a difference in sentences, e.g. turns; for shares it is points."""
     signed: bool = False
     """Whether it is itself a difference, so that its sign is always shown."""
     percentile: tuple[str, int] | None = None
-    """Of which measure, and how many per cent of the games do not exceed it."""
+    """The measure, and the percentage of games that do not exceed it."""
 
     @property
     def is_share(self) -> bool:

@@ -135,7 +135,7 @@ def tables_with(points: Points | None) -> dict[str, Frame]:
 def entries_of(
     bots: Sequence[str], matchups: Sequence[Matchup], sums: Sequence[Sums]
 ) -> dict[str, list[Entry]]:
-    """Of every bot, the matchups it played in."""
+    """The matchups that each bot played in."""
     entries: dict[str, list[Entry]] = {bot: [] for bot in bots}
     for matchup, part in zip(matchups, sums, strict=True):
         for number, bot in enumerate(matchup):
@@ -386,7 +386,7 @@ def _places(entries: dict[str, list[Entry]]) -> Iterator[Row]:
 def _pairs(
     bots: Sequence[str], matchups: Sequence[Matchup], sums: Sequence[Sums], ratings: Ratings
 ) -> Iterator[Row]:
-    """Of two bots that met: who finishes ahead, and the differences of scores and ratings."""
+    """Pairs of bots that met: who finishes ahead, and the differences of scores and ratings."""
     number = {bot: k for k, bot in enumerate(bots)}
     met: dict[tuple[str, str], list[tuple[Sums, int, int]]] = {
         pair: [] for pair in permutations(bots, 2)

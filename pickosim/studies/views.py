@@ -78,7 +78,7 @@ class Crossed:
     order: Order
     title: Title
     heading: str
-    """Of the first column."""
+    """Heading of the first column."""
     is_number: bool = False
     """Whether rows are named by numbers."""
     numbered: bool = False
