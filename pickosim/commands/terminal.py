@@ -73,6 +73,7 @@ def show(*shown: RenderableType) -> None:
 
 
 IN_ASCII = {
+    "·": "-",
     "±": "+-",
     "×": "x",
     "≤": "<=",
