@@ -277,7 +277,7 @@ def test_points_order_the_standings_where_wins_do_not():
     assert wins.headline.startswith("`gambler` is first: it wins 32.1")
     assert points.standings["bot"].head(2).to_list() == ["cautious", "gambler"]
     assert points.headline.startswith("`cautious` is first: it averages 0.83")
-    assert re.search(r" points a game, 0\.03\d* ± 0\.\d+ more than `gambler`", points.headline)
+    assert re.search(r" points per game, 0\.03\d* ± 0\.\d+ more than `gambler`", points.headline)
     assert (
         points.manifest["title"] == "One matchup, 4 players, rules classic, seed 1, points 1,1,1,0"
     )

@@ -199,7 +199,7 @@ def test_the_difference_of_ratings_comes_with_its_error():
          r"than `random`\."),
         (["eager", "threshold:target=24"], {"games": 20}, r"`\S+` is first: it wins \d\d\.\d % of its games, \S+ ± \S+ "
          r"points more than `\S+`, which could be chance\."),
-        (["eager", "random"], {"points": "5,2"}, r"`eager` is first: it averages 4\.\d+ points a game, \S+ ± \S+ more "
+        (["eager", "random"], {"points": "5,2"}, r"`eager` is first: it averages 4\.\d+ points per game, \S+ ± \S+ more "
          r"than `random`\."),
         (["eager", "eager"], {}, r"`eager` and `eager#2` are level: each wins 50\.?\d* ± \S+ % of its games\."),
         (["eager", "random", "expected"], {"focus": "eager"}, r"Against 2 bots, `eager` wins 6\d\.\d % of its games, "

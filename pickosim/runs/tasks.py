@@ -47,7 +47,7 @@ def _added(a: NDArray[np.int64] | None, b: NDArray[np.int64] | None) -> NDArray[
 
 
 def most_bytes(games: int) -> int:
-    """What the sums of so many games take at most: histograms are as long for any number, records of games are not."""
+    """What the sums of that many games take at most: histograms are as long for any number, records of games are not."""
     return (1 << 28) + (games << 16)
 
 

@@ -70,7 +70,7 @@ def _compared(shares: Shares, bot: str, apart: Measured) -> str:
 
 
 def _words(shares: Shares) -> str:
-    return "wins {} % of its games" if shares.points is None else "averages {} points a game"
+    return "wins {} % of its games" if shares.points is None else "averages {} points per game"
 
 
 def _chance(apart: Measured) -> str:
