@@ -142,7 +142,7 @@ def covered_when_precise(figure: Figure, half: float, rng: np.random.Generator) 
 
 
 def ratings_covered(name: str, blocks: int, rng: np.random.Generator) -> tuple[float, float]:
-    """Of the rating of the first bot, and of its difference from that of the last.
+    """Coverage of the rating of the first bot and of its difference from that of the last.
 
     A rating without an error, of a bot that never won or never lost, bounds nothing: it counts as covered.
     """

@@ -18,19 +18,19 @@ def _error(groups: tuple[np.ndarray, ...], off: float) -> tuple[float, float, fl
 
 
 def mean_interval(*groups: np.ndarray, step: float) -> Interval:
-    """Of differences."""
+    """Interval of a mean of differences."""
     mean, error, df = _error(groups, step)
     return (mean, *student.interval(0.95, df, mean, error))
 
 
 def mean_p_value(*groups: np.ndarray, step: float) -> float:
-    """Of a difference from 0."""
+    """p value of a difference from 0."""
     mean, error, df = _error(groups, step)
     return float(2 * student.sf(abs(mean) / error, df))
 
 
 def share_interval(*groups: np.ndarray, step: float) -> Interval:
-    """Of shares: Agresti and Coull, with as many independent games as the blocks are worth."""
+    """Interval of a share: Agresti and Coull, with as many independent games as the blocks are worth."""
     mean, error, df = _error(groups, step / 2)
     blocks = sum(map(len, groups))
     t = student.ppf(0.975, df)
@@ -41,7 +41,7 @@ def share_interval(*groups: np.ndarray, step: float) -> Interval:
 
 
 def count_interval(*groups: np.ndarray, step: float) -> Interval:
-    """Of counts, which have no upper bound: the same as Poisson's law has it."""
+    """Interval of a mean count, which has no upper bound: the same, as Poisson's law has it."""
     mean, error, df = _error(groups, step / 2)
     blocks = sum(map(len, groups))
     t = student.ppf(0.975, df)

@@ -34,7 +34,7 @@ class Situation:
     seat: int = 0
     """Who is to play."""
     stacks: Sequence[Sequence[int]] = ((), ())
-    """Of each seat, bottom first."""
+    """By seat, bottom first."""
     grill: Iterable[int] | None = None
     """Every tile that is on no stack, unless it says otherwise."""
     holds: str | None = None
@@ -42,7 +42,7 @@ class Situation:
     specialists: Mapping[str, Place] = field(default_factory=dict)
     """Where the others are."""
     bratworms: Sequence[int] | None = None
-    """Of each seat, none if it does not say; the others are in the supply."""
+    """By seat, zero by default; the others are in the supply."""
     robs_by_default: bool = False
     """Whether the player leaves open whom to rob, as bots do that have no say in it."""
 
@@ -55,7 +55,7 @@ class Situation:
         return sorted(set(tiles) - taken if self.grill is None else self.grill)
 
     def places(self) -> dict[str, Place]:
-        """Of all specialists."""
+        """Where each specialist is."""
         return dict(self.specialists) | ({self.holds: at(self.seat)} if self.holds else {})
 
     def bratworms_of_seats(self) -> list[int]:

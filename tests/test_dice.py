@@ -49,7 +49,7 @@ def block(dice: int) -> Any:
 
 
 def chance(counts: Any) -> Fraction:
-    """Of a roll, from the multinomial formula."""
+    """Probability of a roll, by the multinomial formula."""
     shown = [int(count) for count in counts]
     orders = factorial(sum(shown)) // prod(factorial(count) for count in shown)
     return Fraction(orders, FACES ** sum(shown))
@@ -176,7 +176,7 @@ def first_rolls() -> Any:
 
 
 def p_value(counted: Any, chances: Any) -> float:
-    """Of a chi-square test, rare cells merged until at least 5 are expected in each."""
+    """p value of a chi-square test, rare cells merged until at least 5 are expected in each."""
     cells, expected = [0.0], [0.0]
     for share, number in sorted(zip(chances, counted, strict=True)):
         if expected[-1] >= 5:

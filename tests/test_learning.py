@@ -207,7 +207,7 @@ def test_the_curve_is_the_logistic_function():
 
 
 def test_results_of_a_turn_are_valued_like_positions_on_their_own():
-    """Of the results of a turn only the differences are added up; where the game is over, the win share counts."""
+    """Only differences between the results of a turn are added up; where the game is over, the win share counts."""
     players = 3
     match = make_match(["expected"] * players, "extrawurm", 1)
     played = record_games(match, 0, 10)

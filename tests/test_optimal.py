@@ -38,9 +38,9 @@ class Policy:
     """The chance of success, by faces set aside (a bit each), dice left and points."""
 
     rolling: Any
-    """Of a player who rolls the dice that are left, and plays on as well as possible."""
+    """Chance of a player who rolls the dice that are left and then plays as well as possible."""
     stopping: Any
-    """Of one who stops: 0 or 1."""
+    """Chance of a player who stops: 0 or 1."""
 
     @property
     def best(self) -> Any:

@@ -101,7 +101,7 @@ MINIMAL = {
     "030002": "82.7 70.8 62.0 54.7 41.3 26.1 16.7 12.0 5.8 2.5 0.5",
     "030101": "46.5 32.6 29.7 16.6 10.5 5.8 2.5 2.5 0.5 0.5",
 }
-"""Of some dice set aside, counted by face from 1 to the worm: % for 21, 22 and so on; further ones are impossible."""
+"""By dice set aside (counts of the faces 1 to worm): % for 21, 22 and so on; higher totals are impossible."""
 
 
 class AtLeast(Valuation):

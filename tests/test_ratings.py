@@ -114,7 +114,7 @@ def test_of_two_bots_the_error_is_that_of_their_win_share():
 
 
 def test_a_difference_of_ratings_is_as_certain_as_the_share_it_stands_for():
-    """Of two bots it is twice either's own; of more, bots that met in the same games differ more surely."""
+    """With two bots it is twice either's own; with more, bots that met in the same games differ more surely."""
     choices = np.zeros((8, 4, 2), dtype=np.int64)
     wins = np.array([60, 72, 55, 66, 81, 62, 70, 58])
     choices[:, 3, 0], choices[:, 3, 1] = wins, 100 - wins
@@ -210,7 +210,7 @@ def log_likelihood(log_strengths: np.ndarray, tables: list[Counted]) -> float:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_ratings_are_the_maximum_of_the_likelihood(seed):
-    """Of any counts, at tables of any sizes: nothing here follows the model."""
+    """Any counts at tables of any size; none of them follows the model."""
     rng = np.random.default_rng(seed)
     tables = []
     for seats in [(0, 1), (2, 0, 3), (4, 1, 2), (3, 4, 1, 0), (2, 1)]:
