@@ -1,7 +1,7 @@
 """Exact odds of a single turn: a question, and its answer.
 
-What is answered depends on what is given. For the dice alone: the best chance to reach each total. For
-a situation in a game: the chance and worth of every result of the turn. With dice already rolled: the
+What is answered depends on what is given. For the dice alone, at any time of a turn: the best chance to reach each
+total. For a situation in a game: the chance and worth of every result of the turn. With dice already rolled: the
 value of each option. A bot (a `Valuation`) says what a result is worth, and the turn is played best
 for it.
 
@@ -12,7 +12,7 @@ knows what a total claims; `pickosim.solver.solve` and `pickosim.solver.law` do 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, get_args, get_type_hints
@@ -76,11 +76,13 @@ def odds(
     roll: str | Iterable[int | str] | None = None,
     golden: int | str | None = None,
     weasel_used: bool = False,
+    totals: bool = False,
 ) -> pl.DataFrame:
     """Exact chances of a turn, as a frame; what it lists depends on what is given.
 
     **The dice alone** (`rules`, `holds`): one row per `total`, with the best chance to stop with a worm
-    and `at_least` or `exactly` that total.
+    and `at_least` or `exactly` that total. With `totals` also in mid-turn: from the dice set `aside`, or, with a `roll`,
+    after each `option` that it leaves: `set-aside` (a `face`), `roll-again` (with the weasel) or `fail`.
 
     **A situation** (`grill`, `own`, `rivals`, `on` or `bot`): one row per result of the turn, with its
     `chance`, and its `worth` to the bot, which plays the turn best. `result` is `take` or `steal` (a
@@ -99,7 +101,7 @@ def odds(
     default those of the top tiles. A bot that plays to win needs them, and the grill; with `champion`, values are
     chances to win. `holds`: your specialist; `on`: those on the grill,
     e.g. `"weasel=25"` or a dictionary; the others are out of the game. `bot`: a valuation, by default
-    `expected`. `aside` and `roll`: faces of white dice, e.g. `"worm,worm,4"` or a list. The golden die is
+    `expected`. `aside` and `roll`: faces of white dice, e.g. `"ww4"`, `"2w,1x4"` or a list. The golden die is
     `"+4"` in `aside`, and `golden` if it is in the roll; with `golden="unused"` it is not used this turn.
     """
     options = locals() | {"rules": load_rules(rules)}  # all parameters, by name
@@ -109,10 +111,8 @@ def odds(
 
 def answer(question: Question) -> Answer:
     """Answer a question, or raise an error that says what is wrong with it."""
-    if question.is_about_dice_alone:
-        _check_dice_changer(question.holds)
-        rows = best_chances(question.rules, question.holds)
-        return Totals(question.rules, question.holds, rows)
+    if question.totals or question.is_about_dice_alone:
+        return _totals(question)
     situation, table = _read(question)
     match = _seated(question.bot or "expected", table)
     (dice,) = table.dice
@@ -140,12 +140,24 @@ class Question:
     roll: str | Iterable[int | str] | None = None
     golden: int | str | None = None
     weasel_used: bool = False
+    totals: bool = False
 
     @property
     def is_about_dice_alone(self) -> bool:
         """Whether nothing is given of the table, the dice of the turn, or the bot."""
-        others = {**vars(self), "rules": None, "holds": None}
-        return not any(value is not None and value is not False for value in others.values())
+        return not (self.has_dice or self.table_fields)
+
+    @property
+    def has_dice(self) -> bool:
+        """Whether the turn is under way."""
+        dice = (self.aside, self.roll, self.golden)
+        return self.weasel_used or any(value is not None for value in dice)
+
+    @property
+    def table_fields(self) -> list[str]:
+        """What is given of the table and the bot, by name."""
+        names = ("grill", "own", "rivals", "scores", "on", "bot")
+        return [name for name in names if getattr(self, name) is not None]
 
 
 @dataclass(frozen=True)
@@ -163,10 +175,14 @@ class Situation:
     """The grill tiles on which specialists stand."""
     scores: tuple[int, ...]
     """Worms on each player's tiles; empty if they are not given."""
+    assumed: tuple[str, ...]
+    """What is not given and was assumed, with the option that changes it."""
 
     def as_json(self) -> dict[str, Any]:
         """The situation as plain values."""
-        return {name: value for name, value in asdict(self).items() if name != "scores" or value}
+        plain = asdict(self)
+        del plain["assumed"]
+        return {name: value for name, value in plain.items() if name != "scores" or value}
 
 
 def _read(question: Question) -> tuple[Situation, Positions]:
@@ -197,7 +213,18 @@ def _read(question: Question) -> tuple[Situation, Positions]:
         stacks = [[*tiles, *top] for tiles, top in zip(below, shown["tiles"], strict=True)]
         table = read_tables([fields | {"tiles": stacks}])
     seen = tuple(shown["grill"]), question.own, rivals, holds, on
-    return Situation(rules_text(rules), *seen, scores=scores or ()), table
+    return Situation(rules_text(rules), *seen, scores or (), tuple(_assumed(question))), table
+
+
+def _assumed(question: Question) -> Iterator[str]:
+    """What a situation leaves open, and how it was read."""
+    if question.grill is None:
+        others = "" if question.own is None and question.rivals is None else " other"
+        yield f"all{others} tiles on the grill (--grill)"
+    if question.own is None:
+        yield "no tile of yours at risk (--own)"
+    if question.rivals is None:
+        yield "one rival without tiles (--rivals)"
 
 
 def _dice_fields(question: Question) -> dict[str, Any]:
@@ -205,7 +232,7 @@ def _dice_fields(question: Question) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for name, faces in (("aside", question.aside), ("roll", question.roll)):
         if faces is not None:
-            fields[name] = split_list(faces)
+            fields[name] = faces if isinstance(faces, str) else list(faces)
     if question.golden is not None:
         fields["golden"] = question.golden
     return fields | ({"weasel_used": True} if question.weasel_used else {})
@@ -318,6 +345,16 @@ class Chance(NamedTuple):
     exactly: float
 
 
+class ChanceAfter(NamedTuple):
+    """The same after an option that a roll leaves."""
+
+    option: Literal["set-aside", "roll-again", "fail"]
+    face: str | None
+    total: int
+    at_least: float
+    exactly: float
+
+
 class Result(NamedTuple):
     """A possible result of a turn."""
 
@@ -350,10 +387,12 @@ class Totals:
 
     rules: RuleSet
     holds: str | None
-    rows: list[Chance]
+    dice: Dice | None
+    """The dice of the turn, if it is under way."""
+    rows: list[Chance] | list[ChanceAfter]
 
     def as_json(self) -> list[dict[str, Any]]:
-        """One object per total."""
+        """One object per total; with a roll, per option and total."""
         return [row._asdict() for row in self.rows]
 
 
@@ -429,33 +468,6 @@ def _in_win_chances(match: Match) -> bool:
     """Whether the bot's values are chances to win."""
     bot = match.strategies[SEAT]
     return isinstance(bot, Valuation) and bot.values_are_win_chances
-
-
-# ------------------------------------------------------------------------------- the dice alone
-
-
-def best_chances(rules: RuleSet, holds: str | None = None) -> list[Chance]:
-    """The best chances of all totals; the golden die is used for totals where that is better."""
-    can = CAN_POINTS if holds == "canned-worm" else 0
-    problems = [problem_of(rules, golden=False, weasel=holds == "weasel")]
-    if holds == "golden-die":
-        problems.append(problem_of(rules, golden=True, weasel=False))
-    problems = [replace(problem, ones=0) for problem in problems]  # nothing but the total counts
-    highest = problems[-1].points - 1 + can
-    totals = np.arange(min(LOWEST_TOTAL, *rules.tiles), highest + 1)
-    best = np.max([_reach(problem, totals, can) for problem in problems], axis=0)
-    return [Chance(*row) for row in zip(totals.tolist(), *best.tolist(), strict=True)]
-
-
-def _reach(problem: Problem, totals: NDArray[np.int64], can: int) -> NDArray[np.float64]:
-    """(2, n): the best chances of at least and of exactly each of n totals."""
-    plan, points = graph(problem), np.arange(problem.points)
-    # Without a worm set aside, only the can makes a total.
-    made = np.stack([points + can if can else np.full_like(points, -1), points])
-    wanted = totals[:, None, None]
-    hit = np.concatenate([made >= wanted, made == wanted]).astype(np.float64)
-    solutions = solve(plan, payoff_rows(np.zeros(len(hit)), hit[:, 0], hit[:, 1]))
-    return solutions[:, plan.start].reshape(2, len(totals))
 
 
 # ------------------------------------------------------------------------- on the engine's table
@@ -717,3 +729,87 @@ def _other_option(
 def _claim_chances(play: _Play) -> NDArray[np.float64]:
     """(S,): the chance that the turn ends in a claim, by slot of a solution."""
     return expected(play.problem, play.best, (play.ends.outcome >= 0).astype(np.float64))
+
+
+# ------------------------------------------------------------------------------------- the totals
+
+
+def _totals(question: Question) -> Totals:
+    """The best chances of all totals, before the first roll or from the dice of a turn."""
+    rules, holds = question.rules, question.holds
+    if question.table_fields:
+        raise PickosimError(
+            f"totals: they depend on the dice alone; leave out {', '.join(question.table_fields)}."
+        )
+    _check_dice_changer(holds)
+    if not question.has_dice:
+        # The golden die is used for totals where that is better.
+        used = [False, True] if holds == "golden-die" else [False]
+        reached = [_reach(rules, holds, golden) for golden in used]
+        return Totals(rules, holds, None, _chances([each.at(each.graph.start) for each in reached]))
+    _, table = _read(question)
+    (dice,) = table.dice
+    assert dice is not None  # as the question has dice
+    position = _position(_seated("expected", table), table)
+    now = _with_dice(_with_golden_die(position) if dice.golden else position, dice)
+    now.hands["earned"] = 0  # nothing but the total counts
+    reached_from = _reach(rules, holds, dice.golden)
+    if dice.all_rolled:
+        return Totals(rules, holds, dice, list(_after_options(reached_from, now)))
+    at, weasel = Standing(*(now.hands[name] for name in Standing._fields)), now.hands["weasel"][0]
+    stop, roll_on = slots_at(reached_from.graph, at, 0, int(weasel))
+    return Totals(rules, holds, dice, _chances([reached_from.at(stop), reached_from.at(roll_on)]))
+
+
+class _Reached(NamedTuple):
+    """The solutions of a turn in which only one total counts, for every total."""
+
+    graph: Graph
+    totals: NDArray[np.int64]
+    """(n,): the totals, from the lowest that is listed up to the highest that any dice reach."""
+    solutions: NDArray[np.float64]
+    """(2n, S): for at least each total, then for exactly each."""
+
+    def at(self, slot: Int) -> NDArray[np.float64]:
+        """(3, n): the totals, and the chances of at least and of exactly each from a slot."""
+        return np.vstack([self.totals, self.solutions[:, slot].reshape(2, -1)])
+
+
+def _reach(rules: RuleSet, holds: str | None, golden: bool) -> _Reached:
+    """Solve a turn for all totals, with or without the golden die."""
+    can = CAN_POINTS if holds == "canned-worm" else 0
+    problem = replace(problem_of(rules, golden, weasel=holds == "weasel"), ones=0)
+    plan, points = graph(problem), np.arange(problem.points)
+    highest = 5 * (rules.dice + (holds == "golden-die")) + can
+    totals = np.arange(min(LOWEST_TOTAL, *rules.tiles), highest + 1)
+    # Without a worm set aside, only the can makes a total.
+    made = np.stack([points + can if can else np.full_like(points, -1), points])
+    wanted = totals[:, None, None]
+    hit = np.concatenate([made >= wanted, made == wanted]).astype(np.float64)
+    solutions = solve(plan, payoff_rows(np.zeros(len(hit)), hit[:, 0], hit[:, 1]))
+    return _Reached(plan, totals, solutions)
+
+
+def _chances(ways: list[NDArray[np.float64]]) -> list[Chance]:
+    """The best chance of each total in any of several ways to go on."""
+    return [Chance(int(total), *reached) for total, *reached in np.max(ways, axis=0).T.tolist()]
+
+
+def _after_options(reached: _Reached, now: _Position) -> Iterator[ChanceAfter]:
+    """The chances after each option that a roll leaves."""
+    turn, plan = now.turn("pick"), reached.graph
+    at = Rolled(*(now.hands[name] for name in Rolled._fields))
+    weasel = int(turn.weasel_left[0])
+    legal = np.flatnonzero(turn.legal[0]).tolist()
+    for face in legal:
+        slots = slots_after(plan, at, 0, weasel, face)
+        for row in _chances([reached.at(slot) for slot in slots]):
+            yield ChanceAfter("set-aside", face_name(face), *row)
+    if weasel and (legal or plan.rescue):
+        standing = Standing(*(now.hands[name] for name in Standing._fields))
+        _, again = slots_at(plan, standing, 0, 0)
+        for row in _chances([reached.at(again)]):
+            yield ChanceAfter("roll-again", None, *row)
+    elif not legal:
+        for total in reached.totals.tolist():
+            yield ChanceAfter("fail", None, total, 0.0, 0.0)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, product
 from math import factorial, prod
 from typing import Any
 
@@ -103,6 +104,130 @@ def test_a_canned_worm_on_one_die() -> None:
     rules = load_rules("classic").with_options({"dice": 1, "tiles": {"5": 1}})
     found = {total: exactly for total, _, exactly in odds(rules, holds="canned-worm").iter_rows()}
     assert found == pytest.approx(dict.fromkeys(range(5, 11), 1 / 6))
+
+
+# -------------------------------------------------------------------------- totals in mid-turn
+
+
+@dataclass(frozen=True)
+class Dicing:
+    """A turn of few dice, played best for one total by trying everything: no table, no graph, no engine."""
+
+    golden_faces: tuple[int, ...]
+    can: bool
+    rescue: bool
+    wanted: int
+    exact: bool
+
+    def stop(self, aside: tuple[int, ...]) -> float:
+        """Whether stopping with these dice reaches the total."""
+        total, worm = sum(min(face, 5) for face in aside), WORM in aside
+        if self.can and not worm:
+            total, worm = total + 5, True
+        return float(worm and (total == self.wanted if self.exact else total >= self.wanted))
+
+    def rolls(self, white: int, golden: bool) -> Iterator[tuple[tuple[int, ...], int]]:
+        """All rolls, die by die, each equally likely; the golden die's face apart, 0 if it is not rolled."""
+        for shown in product(range(1, 7), repeat=white):
+            for face in self.golden_faces if golden else (0,):
+                yield shown, face
+
+    @cache  # noqa: B019 (a few objects, for one test)
+    def stand(self, aside: tuple[int, ...], white: int, golden: bool, weasel: bool) -> float:
+        """The chance with these dice set aside: stop or roll on."""
+        over = not (white or golden) or len(set(aside)) == 6
+        rolls = [] if over else [self.rolled(aside, *r, weasel) for r in self.rolls(white, golden)]
+        return max(self.stop(aside), sum(rolls) / len(rolls) if rolls else 0.0)
+
+    def pick(
+        self, aside: tuple[int, ...], shown: tuple[int, ...], gold: int, face: int, weasel: bool
+    ) -> float:
+        """The chance after setting aside a face."""
+        taken = [face] * (shown.count(face) + (gold == face))
+        left = len(shown) - shown.count(face)
+        return self.stand(tuple(sorted([*aside, *taken])), left, gold not in (0, face), weasel)
+
+    def again(self, aside: tuple[int, ...], shown: tuple[int, ...], gold: int) -> float:
+        """The chance after rolling these dice again."""
+        rolls = [self.rolled(aside, *r, False) for r in self.rolls(len(shown), gold > 0)]
+        return sum(rolls) / len(rolls)
+
+    def rolled(
+        self, aside: tuple[int, ...], shown: tuple[int, ...], gold: int, weasel: bool
+    ) -> float:
+        """The best chance after a roll."""
+        new = ({*shown, gold} - {0}) - set(aside)
+        ways = [self.pick(aside, shown, gold, face, weasel) for face in new]
+        if weasel and (new or self.rescue):
+            ways.append(self.again(aside, shown, gold))
+        return max(ways, default=0.0)
+
+
+MID_TURNS: list[dict[str, Any]] = [
+    {"aside": "w"},
+    {"aside": "55"},
+    {"roll": "25w"},
+    {"aside": "5", "roll": "ww"},
+    {"aside": "5", "roll": "55"},
+    {"aside": "5", "holds": "canned-worm"},
+    {"roll": "155", "holds": "canned-worm"},
+    {"aside": "4", "holds": "weasel"},
+    {"aside": "4", "roll": "44", "holds": "weasel"},
+    {"aside": "4", "roll": "w4", "holds": "weasel"},
+    {"aside": "4", "roll": "w4", "holds": "weasel", "weasel_used": True},
+    {"aside": "4", "holds": "golden-die"},
+    {"aside": "4+1", "holds": "golden-die"},
+    {"aside": "4", "roll": "15", "golden": "1", "holds": "golden-die"},
+    {"aside": "4", "holds": "golden-die", "golden": "unused"},
+]
+
+
+@pytest.mark.parametrize("rescues", [True, False])
+@pytest.mark.parametrize("dice", MID_TURNS, ids=str)
+def test_totals_in_mid_turn_by_trying_everything(dice: dict[str, Any], rescues: bool) -> None:
+    rules = SMALL.with_options({"weasel_rescues_bust": rescues})
+    faces = {
+        name: ["12345w".index(face) + 1 for face in dice.get(name, "").replace("+1", "")]
+        for name in ("aside", "roll")
+    }
+    holds, golden_aside = dice.get("holds"), "+1" in dice.get("aside", "")
+    aside = tuple(sorted([*faces["aside"], *([1] if golden_aside else [])]))
+    golden = holds == "golden-die" and dice.get("golden") != "unused" and not golden_aside
+    weasel = holds == "weasel" and not dice.get("weasel_used")
+    frame = odds(rules, **dice, totals=True)
+    assert set(frame["total"]) == set(
+        range(6, 15 + 1 + 5 * (holds in ("golden-die", "canned-worm")))
+    )
+    for row in frame.iter_rows(named=True):
+        for exact, name in ((False, "at_least"), (True, "exactly")):
+            tried = Dicing(
+                rules.golden_die_faces, holds == "canned-worm", rescues, row["total"], exact
+            )
+            shown, gold = (
+                tuple(faces["roll"]),
+                int(dice["golden"]) if "roll" in dice and golden else 0,
+            )
+            if "roll" not in dice:
+                best = tried.stand(aside, 3 - len(faces["aside"]), golden, weasel)
+            elif row["option"] == "set-aside":
+                face = WORM if row["face"] == "worm" else int(row["face"])
+                best = tried.pick(aside, shown, gold, face, weasel)
+            elif row["option"] == "roll-again":
+                best = tried.again(aside, shown, gold)
+            else:
+                best = 0.0
+            assert row[name] == pytest.approx(best, abs=1e-12), (row, name)
+
+
+def test_options_of_totals_are_those_of_the_roll() -> None:
+    def options(**dice: Any) -> list[tuple[str, str | None]]:
+        frame = odds(SMALL, **dice, totals=True).unique(["option", "face"], maintain_order=True)
+        return list(frame.select("option", "face").iter_rows())
+
+    assert options(aside="4", roll="w4") == [("set-aside", "worm")]
+    assert options(aside="4", roll="44") == [("fail", None)]
+    weasel = options(aside="4", roll="44", holds="weasel")
+    assert weasel == [("roll-again", None)]
 
 
 # ------------------------------------------------------------------------- a turn in a situation
@@ -493,9 +618,10 @@ def test_tables_fit_into_80_columns(
 
 def test_the_table_of_totals(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys).splitlines()
-    assert lines[0] == "Best chance to stop with a worm at each total: 8 dice"
-    assert lines[1].split() == ["total", "at", "least", "exactly"]
-    assert lines[11] == "   24   74.84 %  ██████████████████        37.51 %  █████████"
+    assert lines[0].startswith("21 or more, the lowest tile, in 89 of 100 cases")
+    assert lines[1] == "Best chance to stop with a worm at each total: 8 dice"
+    assert lines[2].split() == ["total", "at", "least", "exactly"]
+    assert lines[12] == "   24   74.84 %  ██████████████████        37.51 %  █████████"
 
 
 def test_the_table_of_results(capsys: pytest.CaptureFixture[str]) -> None:
@@ -503,23 +629,27 @@ def test_the_table_of_results(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[:3] == [
         "rules classic; grill 21-23, 25-26, 28-36",
         "your top tile: 24; your rivals': 27, none",
-        "A turn as `expected` plays it",
+        "assumed: all other tiles on the grill (--grill)",
     ]
     assert any(line.startswith("steal 27 from rival 1 ") for line in lines)
     assert any(line.startswith("fail: no worm ") and line.endswith(" -1.000") for line in lines)
-    assert lines[-2].startswith("This turn brings a tile in ")
-    assert lines[-1].endswith("you gain it, the rival loses it).")
+    assert lines[3].startswith("This turn brings a tile in ")
+    assert lines[4].endswith("you gain it, the rival loses it).")
 
 
 def test_the_table_of_options(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys, *ROLL).splitlines()
-    assert lines[2] == "set aside: 4 4 worm worm; rolled: 1 3 5 5"
-    assert lines[3:5] == [
+    assert " ".join(lines[2:4]) == (
+        "assumed: all tiles on the grill (--grill), no tile of yours at risk (--own), one "
+        "rival without tiles (--rivals)"
+    )
+    assert lines[4] == "set aside: 4 4 worm worm; rolled: 1 3 5 5"
+    assert lines[5:7] == [
         "Keep the 5s and roll on: worth 2.28 worms on average, a tile in 75 of 100 cases.",
         "Keeping the 3 and rolling on is worth 1.44.",
     ]
-    assert [line[:1] for line in lines[7:]] == ["→", " ", " "]
-    assert lines[7].split()[:5] == ["→", "set", "aside", "2", "×"]
+    assert [line[:1] for line in lines[9:]] == ["→", " ", " "]
+    assert lines[9].split()[:5] == ["→", "set", "aside", "2", "×"]
 
 
 @pytest.mark.parametrize(
@@ -535,7 +665,7 @@ def test_the_table_of_options(capsys: pytest.CaptureFixture[str]) -> None:
             "and steal tile 36: ",
         ),
         ("--aside worm,5 --roll 1,2,3,4,4,4 --bot winner", " to `winner`, a tile in "),
-        ("--roll worm,worm,5,5,4,4,4,3 --bot champion", "you win "),
+        ("--roll worm,worm,5,5,4,4,4,3 --bot champion", " % to win, a tile in "),
     ],
 )
 def test_advice_in_a_sentence(
@@ -548,6 +678,40 @@ def test_json_of_totals(capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(printed(capsys, "--json"))
     assert found == odds().to_dicts()
     assert list(found[0]) == ["total", "at_least", "exactly"]
+    found = json.loads(printed(capsys, "--aside", "ww", "--totals", "--json"))
+    assert found == odds(aside=["worm", "worm"], totals=True).to_dicts()
+    assert [row["total"] for row in found] == list(range(15, 41))
+
+
+def test_the_tables_of_totals_after_a_roll(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = printed(capsys, "--aside", "2w,1x4", "--roll", "1 1 3 55", "--totals").splitlines()
+    assert lines[0] == "set aside: 4 worm worm; rolled: 1 1 3 5 5"
+    assert lines[1].startswith("Keep the 5s: 21 or more, the lowest tile, in 100 of 100 cases")
+    assert lines[4].split() == [
+        "total",
+        "keep",
+        "the",
+        "1s",
+        "keep",
+        "the",
+        "3",
+        "keep",
+        "the",
+        "5s",
+    ]
+    assert ["25", "18.33", "%", "34.29", "%", "87.50", "%"] in [line.split() for line in lines]
+
+
+@pytest.mark.parametrize("aside", ["ww444", "W w 4,4,4", "2w,3x4", "worm,w,4 44", "2xW 3×4"])
+def test_dice_as_people_write_them(aside: str) -> None:
+    assert odds(aside=aside, roll="135").equals(
+        odds(aside=["worm", "worm", 4, 4, 4], roll=[1, 3, 5])
+    )
+
+
+def test_a_2_and_a_worm_are_not_two_worms() -> None:
+    assert odds(aside="w2").equals(odds(aside=["worm", 2]))
+    assert odds(aside="2w").equals(odds(aside=["worm", "worm"]))
 
 
 def test_json_of_results(capsys: pytest.CaptureFixture[str]) -> None:
@@ -642,7 +806,7 @@ MISTAKES = [
     ),
     ("--bot eager", "bot: eager does not say what results are worth to it; valuations do, such as"),
     ("--bot expekted", 'named "expekted"'),
-    ("--aside worm,7", 'aside: "7" is not a face; the faces are 1 to 5 and worm.'),
+    ("--aside worm,7", 'aside: "7" is not a face; the faces are 1 to 5 and worm (w), e.g. ww444.'),
     ("--aside 1,1,1,1,2,2,2,2,3", "aside: 9 white dice are given, but there are only 8."),
     (
         "--aside worm,4 --roll 1,2,3",

@@ -13,6 +13,7 @@ import pytest
 
 import pickosim
 from pickosim import After, FloatArray, Valuation
+from pickosim.rule_files import load_rules
 
 # ------------------------------------------------------------------------------------------ Obrecht and Lesens
 
@@ -104,6 +105,13 @@ MINIMAL = {
 """By dice set aside (counts of the faces 1 to worm): % for 21, 22 and so on; higher totals are impossible."""
 
 
+FEWER_DICE = {
+    6: "883 842 787 722 646 556 466 376 280 199 126 78 44 19 8 2",
+    5: "699 613 524 425 325 225 148 94 45 22 5",
+}
+"""By number of dice: the best chance of at least 15, 16 and so on, in ‰ (costas-basdekis/probable-worms)."""
+
+
 class AtLeast(Valuation):
     """Wants a tile of at least this number."""
 
@@ -118,6 +126,13 @@ def test_best_chances_before_the_first_roll():
     assert {total: round(100 * at_least[total], 3) for total in README} == README
 
 
+@pytest.mark.parametrize("dice", FEWER_DICE)
+def test_best_chances_with_fewer_dice(dice):
+    at_least = pickosim.odds(load_rules("classic", [f"dice={dice}"]))["at_least"]
+    published = [int(chance) for chance in FEWER_DICE[dice].split()]
+    assert [round(1000 * chance) for chance in at_least] == published
+
+
 @pytest.mark.parametrize("aside", MINIMAL)
 def test_best_chances_with_dice_set_aside(aside):
     faces = [
@@ -126,8 +141,9 @@ def test_best_chances_with_dice_set_aside(aside):
         for _ in range(int(count))
     ]
     for total, published in enumerate(MINIMAL[aside].split(), start=21):
-        if faces:
-            found = pickosim.odds(bot=AtLeast(total=total), aside=faces)["value"].max()
-        else:
-            found = dict(pickosim.odds().select("total", "at_least").iter_rows())[total]
+        of_totals = pickosim.odds(aside=faces or None, totals=True)
+        found = dict(of_totals.select("total", "at_least").iter_rows())[total]
+        if faces:  # a bot that wants just that plays as well
+            bot = pickosim.odds(bot=AtLeast(total=total), aside=faces)["value"].max()
+            assert bot == pytest.approx(found, abs=1e-12)
         assert f"{100 * found:.1f}" == published

@@ -151,7 +151,8 @@ def _check_source(context: typer.Context, folder: Path | None, position: Path | 
     epilog=examples(
         "pickosim odds --rules extrawurm --holds golden-die",
         "pickosim odds --grill 21-36 --own 24 --rivals 27,30",
-        "pickosim odds --aside worm,worm,4,4 --roll 1,3,5,5",
+        "pickosim odds --aside ww44 --roll 1355",
+        "pickosim odds --aside ww --totals",
     )
 )
 def odds(
@@ -199,7 +200,7 @@ def odds(
     aside: Annotated[
         str | None,
         typer.Option(
-            metavar="FACES", help="Dice set aside, e.g. worm,worm,4; +4 is the golden die."
+            metavar="FACES", help="Dice set aside, e.g. ww4 or 2w,1x4; +4 is the golden die."
         ),
     ] = None,
     roll: Annotated[
@@ -214,15 +215,21 @@ def odds(
     weasel_used: Annotated[
         bool, typer.Option("--weasel-used", help="You have rerolled this turn.")
     ] = False,
+    totals: Annotated[
+        bool,
+        typer.Option(
+            "--totals", help="With dice: the best chance of each total, instead of values."
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Compute the exact odds of a turn.
 
-    Without a situation: best probability of each total. With a situation (--grill, --own,
+    Without a situation: best probability of each total; with --totals also in mid-turn. With a situation (--grill, --own,
     --rivals, --scores, --on or --bot): the chance and worth of each result. With dice (--aside, --roll): the
     value of each option, and the chance that the turn then ends in a claim.
 
-    --json prints a list of {total, at_least, exactly}; or an object with the situation, the value of
+    --json prints a list of {total, at_least, exactly}, with option and face after a roll; or an object with the situation, the value of
     the turn and its results: {result, tile, rival, reason, chance, worth}; or one with the value of
     the best option and all options: {option, face, dice, total, dice_left, then, tile, value, claim,
     best}.
@@ -245,6 +252,7 @@ def odds(
             roll=roll,
             golden=golden,
             weasel_used=weasel_used,
+            totals=totals,
         )
         found = answer(question)
     if as_json:

@@ -13,6 +13,7 @@ only `read_tables` takes these.
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -74,6 +75,10 @@ _BY_SEAT = ("gained", "turns_held", "used")
 """What is counted for each specialist and seat."""
 
 _DICE_FIELDS = ("aside", "roll", "golden", "weasel_used")
+
+_FACE = re.compile(r"\+?(?:worm|w|[1-5])")
+_ONE_BY_ONE = re.compile(rf"(?:{_FACE.pattern})+")
+_COUNTED = re.compile(r"(?P<x>[1-9])[x×](?P<face>worm|w|[1-5])s?|(?P<w>[1-9])w(?:orms?)?")
 
 _ROWS = {"grill": "on the grill", "flipped": "flipped"}
 """Where tiles lie that nobody has, by field."""
@@ -625,20 +630,18 @@ class Dice:
 
 def read_dice(fields: Object, rules: RuleSet, holds: str | None) -> Dice:
     """The dice that a description has for the player on turn, who holds that specialist."""
-    aside, roll = (
-        [str(face) for face in _list(name, fields.get(name, ()))] for name in ("aside", "roll")
-    )
+    aside, roll = (_faces(name, fields.get(name, ())) for name in ("aside", "roll"))
     white = [face for face in aside if not face.startswith("+")]
     golden = [face[1:] for face in aside if face.startswith("+")]
     rolled = str(fields.get("golden", UNUSED))
     if len(golden) > 1:
         raise PickosimError(f"aside: {len(golden)} golden dice are given, but there is only one.")
     dice = Dice(
-        tuple(_face("aside", face) for face in white),
-        tuple(_face("roll", face) for face in roll),
+        tuple(map(_face, white)),
+        tuple(_face(face, "roll") for face in roll),
         golden=holds == "golden-die" and fields.get("golden") != UNUSED,
-        golden_aside=_face("aside", golden[0]) if golden else 0,
-        golden_roll=0 if rolled == UNUSED else _face("golden", rolled),
+        golden_aside=_face(golden[0]) if golden else 0,
+        golden_roll=0 if rolled == UNUSED else _face(rolled, "golden"),
         weasel_used=bool(fields.get("weasel_used")),
     )
     if dice.weasel_used and holds != "weasel":
@@ -654,8 +657,28 @@ def read_dice(fields: Object, rules: RuleSet, holds: str | None) -> Dice:
     return dice
 
 
-def _face(field: str, written: str) -> int:
-    if written in ("worm", "w"):
+def _faces(field: str, written: object) -> list[str]:
+    """The faces of dice as people write them: a list, or text such as `ww444`, `2w,3x4` or `worm 4 4`.
+
+    A single number before `w` counts worms: `2w` is two of them, and a 2 with a worm is `w2`.
+    """
+    parts = written.replace(",", " ").split() if isinstance(written, str) else _list(field, written)
+    faces = []
+    for part in map(str, parts):
+        counted = _COUNTED.fullmatch(part.lower())
+        if counted:
+            faces += int(counted["x"] or counted["w"]) * [counted["face"] or "w"]
+        elif _ONE_BY_ONE.fullmatch(part.lower()):
+            faces += _FACE.findall(part.lower())
+        else:
+            raise PickosimError(
+                f'{field}: "{part}" is not a face; the faces are 1 to 5 and worm (w), e.g. ww444.'
+            )
+    return faces
+
+
+def _face(written: str, field: str = "aside") -> int:
+    if written.lower() in ("worm", "w"):
         return WORM
     if written not in ("1", "2", "3", "4", "5"):
         raise PickosimError(f'{field}: "{written}" is not a face; the faces are 1 to 5 and worm.')

@@ -9,10 +9,20 @@ from rich.text import Text
 
 from pickosim.amounts import ranges_text
 from pickosim.columns import percent
+from pickosim.games.positions import Dice
 from pickosim.reports.layout import QUIET, Grid, grid
 from pickosim.rules import face_name
 from pickosim.studies.sentences import sentence
-from pickosim.turn_odds import Advice, Answer, Option, Outlook, Result, Situation, Totals
+from pickosim.turn_odds import (
+    Advice,
+    Answer,
+    ChanceAfter,
+    Option,
+    Outlook,
+    Result,
+    Situation,
+    Totals,
+)
 
 WIDTH = 80
 
@@ -45,14 +55,17 @@ def answer_lines(answer: Answer) -> Iterator[Grid | Text]:
     """The lines and tables of an answer, at most 80 characters wide unless names are long."""
     match answer:
         case Totals():
-            yield _totals_table(answer)
+            if answer.dice:
+                yield _dice_line(answer.dice)
+            yield from _prose(_best_chance(answer))
+            yield from _totals_tables(answer)
         case Outlook():
             yield from _situation_lines(answer.situation, answer.win_chances)
-            yield _results_table(answer)
             yield from _prose(_verdict(answer))
+            yield _results_table(answer)
         case Advice():
             yield from _situation_lines(answer.situation, answer.win_chances)
-            yield _dice_line(answer)
+            yield _dice_line(answer.dice)
             yield from _prose(_advice(answer))
             yield _options_table(answer)
 
@@ -68,22 +81,55 @@ def bar(share: float, width: int) -> str:
     return "█" * full + _EIGHTHS[rest]
 
 
-def _totals_table(answer: Totals) -> Grid:
-    specialist = f" and the {_words(answer.holds)}" if answer.holds else ""
-    title = f"Best chance to stop with a worm at each total: {answer.rules.dice} dice{specialist}"
-    columns = [("total", "right"), ("at least", "right"), ("", "left")]
-    columns += [("exactly", "right"), ("", "left")]
-    rows = [
-        (
-            row.total,
-            percent(row.at_least),
-            bar(row.at_least, 24),
-            percent(row.exactly),
-            bar(row.exactly, 24),
-        )
-        for row in answer.rows
-    ]
-    return grid(title, columns, rows)
+def _best_chance(answer: Totals) -> str:
+    """How likely the lowest tile is, and how to reach it."""
+    lowest = min(set(answer.rules.tiles) - set(answer.rules.exact_only) or answer.rules.tiles)
+    reaching = [row for row in answer.rows if row.total == lowest and row.at_least]
+    best = max(reaching, key=lambda row: row.at_least, default=None)
+    if best is None:
+        return f"A total of {lowest} or more, the lowest tile, cannot be reached."
+    first = f"{_after(answer, best)}: " if isinstance(best, ChanceAfter) else ""
+    reached = f"{lowest} or more, the lowest tile, in {_cases(best.at_least)}"
+    return sentence(f"{first}{reached} if you aim at nothing else")
+
+
+def _after(answer: Totals, row: ChanceAfter) -> str:
+    """The option after which chances hold."""
+    if row.option == "set-aside":
+        dice = answer.dice.all_rolled if answer.dice else ()
+        number = [face_name(face) for face in dice].count(str(row.face))
+        return f"keep the {row.face}{'s' if number > 1 else ''}"
+    return "roll again" if row.option == "roll-again" else "fail"
+
+
+def _totals_tables(answer: Totals) -> Iterator[Grid]:
+    """At least and exactly each total, side by side; after a roll, a table of each with the options side by side."""
+    afters = [row for row in answer.rows if isinstance(row, ChanceAfter)]
+    if not afters:
+        specialist = f" and the {_words(answer.holds)}" if answer.holds else ""
+        start = "from here" if answer.dice else f"{answer.rules.dice} dice{specialist}"
+        columns = [("total", "right"), ("at least", "right"), ("", "left")]
+        columns += [("exactly", "right"), ("", "left")]
+        rows: list[tuple[object, ...]] = [
+            (
+                row.total,
+                percent(row.at_least),
+                bar(row.at_least, 24),
+                percent(row.exactly),
+                bar(row.exactly, 24),
+            )
+            for row in answer.rows
+        ]
+        yield grid(f"Best chance to stop with a worm at each total: {start}", columns, rows)
+        return
+    options = list(dict.fromkeys(_after(answer, row) for row in afters))
+    columns = [("total", "right"), *((option, "right") for option in options)]
+    for limit, name in (("at least", "at_least"), ("exactly", "exactly")):
+        chances: dict[int, list[str]] = {}
+        for row in afters:
+            chances.setdefault(row.total, []).append(percent(getattr(row, name)))
+        rows = [(total, *cells) for total, cells in chances.items()]
+        yield grid(f"Best chance to stop with a worm and {limit} each total", columns, rows)
 
 
 def _results_table(answer: Outlook) -> Grid:
@@ -122,7 +168,7 @@ def _verdict(answer: Outlook) -> str:
     golden = {None: "", True: ", with the golden die", False: ", without the golden die"}
     tile = f"This turn{golden[answer.golden_die]} brings a tile in {_cases(claim)}"
     if answer.win_chances:
-        return f"{tile}; you win {percent(answer.value)} of such games."
+        return f"{tile}; {percent(answer.value)} to win."
     if answer.bot != IN_WORMS:
         return f"{tile}; it is worth {_value(answer.value)} to `{answer.bot}`."
     steals = any(row.result == "steal" for row in answer.rows)
@@ -135,7 +181,7 @@ def _advice(answer: Advice) -> str:
     best, *others = _by_value(answer)
     if best.option == "fail":
         return "No new face: the turn fails."
-    worth = f"you win {percent(best.value)} of such games"
+    worth = f"{percent(best.value)} to win"
     if not answer.win_chances:
         unit = "worms on average" if answer.bot == IN_WORMS else f"to `{answer.bot}`"
         worth = f"worth {best.value:z.2f} {unit}"
@@ -144,7 +190,7 @@ def _advice(answer: Advice) -> str:
         return text
     value = f"is worth {others[0].value:z.2f}"
     if answer.win_chances:
-        value = f"wins {percent(others[0].value)}"
+        value = f"leaves {percent(others[0].value)} to win"
     return f"{text} {sentence(f'{_deed(answer, others[0], GERUND)} {value}')}"
 
 
@@ -219,14 +265,16 @@ def _situation_lines(situation: Situation, win_chances: bool) -> Iterator[Text]:
         yield Text(f"your worms: {mine}; your rivals': {listed}", style=QUIET)
     elif win_chances:
         yield Text("worms: only those on the top tiles, as --scores is not given", style=QUIET)
+    if situation.assumed:
+        for line in wrap(f"assumed: {', '.join(situation.assumed)}", WIDTH):
+            yield Text(line, style=QUIET)
 
 
-def _dice_line(answer: Advice) -> Text:
+def _dice_line(dice: Dice) -> Text:
     def faces(white: tuple[int, ...], golden: int) -> str:
         shown = [face_name(face) for face in sorted(white)]
         return " ".join([*shown, f"golden {face_name(golden)}"] if golden else shown)
 
-    dice = answer.dice
     parts = [f"set aside: {faces(dice.aside, dice.golden_aside)}"] if dice.all_aside else []
     parts += [f"rolled: {faces(dice.roll, dice.golden_roll)}"] if dice.all_rolled else []
     return Text("; ".join(parts))
