@@ -96,11 +96,9 @@ class Study(Protocol):
 
     def check_target(self, folder: Path, run: str) -> None:
         """Refuse a run folder if what `deliver` writes beside it would replace something else."""
-        return None
 
     def deliver(self, folder: Path, run: str) -> None:
-        """Copy files of a complete run to where they were asked for; by default they stay in its folder."""
-        return None
+        """Copy files of a complete run to where they were asked for."""
 
     def status(self, sums: Sequence[Sums]) -> str:
         """One-line status while it is played."""

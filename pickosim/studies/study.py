@@ -171,6 +171,12 @@ class Study(RunOptions, Played):
         """The result tables that it has with this plan."""
         return self.frame_types
 
+    def check_target(self, folder: Path, run: str) -> None:
+        """Refuse nothing: all files are in the run folder."""
+
+    def deliver(self, folder: Path, run: str) -> None:
+        """Leave all files in the run folder."""
+
 
 @dataclass(frozen=True, kw_only=True, config=CHECKED)
 class OneRuleSetStudy(Study):
