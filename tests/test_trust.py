@@ -542,3 +542,29 @@ def test_runs_that_begin_in_the_same_second_have_their_own_folders(tmp_path):
     """Nobody has written to the first folder when the second is named."""
     folders = [new_folder("tournament", tmp_path / "runs") for _ in range(20)]
     assert len(set(folders)) == 20
+
+
+def test_a_forged_run_neither_hides_others_nor_reaches_the_terminal(folder, capsys):
+    manifest = RunFolder(folder).manifest()
+    result = manifest["result"]
+    forged = {
+        "started": {"started": "\ud800"},
+        "codes": {"title": "\x1b[2J", "result": result | {"headline": "\x1b[31mred"}},
+        "games": {"result": result | {"games": 10**30}},
+        "plan": {"plan": {"entrants": [5], "matchups": 3}},
+    }
+    for name, changes in forged.items():
+        (folder.parent / name).mkdir()
+        (folder.parent / name / "manifest.json").write_bytes(sealed(manifest | changes))
+    for form in ([], ["--csv"], ["--json"]):
+        assert cli.run(["runs", str(folder.parent), *form]) == 0
+        shown = capsys.readouterr().out
+        assert "\x1b" not in shown
+    listed = {Path(row["run"]).name: row["status"] for row in json.loads(shown)}
+    assert listed == {
+        "run": "finished",
+        "codes": "finished",
+        "started": "unreadable",
+        "games": "unreadable",
+        "plan": "unreadable",
+    }
