@@ -71,9 +71,12 @@ pictures: $(DEV_READY)
 # The champion's weights, one file per rule set and number of players; `make weights/classic-2` trains one of them.
 weights: $(foreach rules,classic extrawurm,$(foreach players,2 3 4 5,weights/$(rules)-$(players)))
 
+# A training does not overwrite another one, so what was made before is removed.
+TRAINING ?= --games 60k --rounds 10 --test-games 10k --seed 13
 weights/%: $(READY)
+	rm -rf runs/weights/$*.run runs/weights/$*.npz
 	$(BIN)/pickosim train --rules $(firstword $(subst -, ,$*)) --players $(lastword $(subst -, ,$*)) \
-	    --games 60k --rounds 10 --test-games 10k --seed 13 --out runs/weights/$*.npz
+	    $(TRAINING) --out runs/weights/$*.npz
 	cp runs/weights/$*.npz strategies/weights/
 
 bench: $(READY)

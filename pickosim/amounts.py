@@ -58,6 +58,8 @@ def parse_count(text: str | int, what: str = "games") -> int:
     except InvalidOperation:
         number = Decimal(0)
     whole = number * (_SUFFIXES[found[2]] if found else 1)
+    if whole > LAST_GAME:
+        raise PickosimError(f"{what.capitalize()} are at most {LAST_GAME:,}.")
     if whole < 1 or whole != int(whole):
         raise PickosimError(
             f'Write {what} as a whole number above 0, e.g. 20000, 250k or 1M, not "{text}".'

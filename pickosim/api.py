@@ -289,12 +289,12 @@ def _resume(folder: Path, how: RunOptions, progress: Progress) -> Results:
             damaged = run_folder.damaged(manifest)
             if not damaged:
                 progress.say("The run is finished; nothing is left to play.")
-                return load_results(folder)
+                results = load_results(folder)
+                planned_study(manifest).deliver(folder, manifest["run"])
+                return results
             progress.say(f"Damaged or missing files are made again: {_listed(damaged)}.")
         study = _study_in(folder, manifest, "resume")
-        results = resume_run(study, run_folder, manifest, workers_for(study, how), progress)
-        study.deliver(results)
-        return results
+        return resume_run(study, run_folder, manifest, workers_for(study, how), progress)
 
 
 def _study_in(folder: Path, manifest: Manifest, verb: str) -> Any:

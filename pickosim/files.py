@@ -42,7 +42,7 @@ def write_whole(path: Path, content: bytes) -> None:
     with suppress(FileNotFoundError):
         if not stat.S_ISREG(path.lstat().st_mode):
             raise OSError(errno.EINVAL, "Not a regular file", str(path))
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside = _beside(path)
     beside.unlink(missing_ok=True)  # of an earlier process of that number
     try:
         with beside.open("xb") as file:
@@ -58,9 +58,14 @@ def write_whole(path: Path, content: bytes) -> None:
     sync_folder(path.parent)
 
 
+def _beside(path: Path) -> Path:
+    """A temporary path in the same folder; its name is short, as that of the file may be as long as names can be."""
+    return path.with_name(f".{digest(os.fsencode(path.name))[:16]}.{os.getpid()}")
+
+
 def link_whole(source: Path, path: Path) -> None:
     """Give a file a second path, or copy it where the file system has no hard links; whole or not at all."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside = _beside(path)
     beside.unlink(missing_ok=True)
     path.unlink(missing_ok=True)  # if it is a link to the same file, it would not be replaced
     try:

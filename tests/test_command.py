@@ -17,6 +17,7 @@ import pytest
 from test_conformance import executor, findings, wrong  # noqa: F401
 
 import pickosim
+from pickosim.bots import command
 from pickosim.bots.catalogue import describe
 from pickosim.bots.command import answers_in
 from pickosim.bots.entrants import check_bot_sources, expand, make_entrants, split_bot_list
@@ -287,13 +288,10 @@ def test_a_wrong_hello_is_reported(old, new, said):
     assert said in str(caught.value)
 
 
-def test_a_program_that_says_nothing_is_not_waited_for():
-    from pickosim.bots.guard import answer_seconds
-
-    with (
-        answer_seconds(0.5),
-        pytest.raises(BotError, match=r"not (introduced itself|loaded) within 0\.5 seconds"),
-    ):
+def test_a_program_that_says_nothing_is_not_waited_for(monkeypatch):
+    """Only the limit for the first message is short: that of the process would end it on a busy machine."""
+    monkeypatch.setattr(command, "START_SECONDS", 0.5)
+    with pytest.raises(BotError, match=r"not introduced itself within 0\.5 seconds"):
         load_bot("cmd:sleep 1000")
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
+import sys
 from collections import Counter
 from hashlib import sha256
 from io import BytesIO
@@ -16,6 +19,7 @@ import pytest
 import reference
 
 import pickosim
+from pickosim import cli
 from pickosim.bots.digest import source_digest
 from pickosim.bots.loading import built_in_bots, built_in_players, load_bot
 from pickosim.engine.results import POSITION, Positions
@@ -291,6 +295,69 @@ def test_a_resumed_training_gives_the_same_weights(tiny):
         lost.unlink()
     assert pickosim.resume(folder, workers=1).rounds.equals(results.rounds)
     assert path.read_bytes() == weights
+
+
+def test_weights_are_delivered_by_every_resume(tiny, capsys):
+    path, results = tiny
+    weights = path.read_bytes()
+    path.unlink()  # as if the process had been killed before it was written
+    assert cli.run(["resume", str(results.folder)]) == 0
+    assert path.read_bytes() == weights
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize("what", ["link", "dangling link", "folder", "text", "other weights"])
+def test_a_training_replaces_nothing_but_its_own_weights(what, tiny, tmp_path, capsys):
+    trained, _ = tiny
+    path, other = tmp_path / "x.npz", tmp_path / "other"
+    if what == "folder":
+        path.mkdir()
+    elif what == "other weights":
+        shutil.copy(trained, path)
+    elif what == "text":
+        path.write_text("mine")
+    else:
+        if what == "link":
+            other.write_text("mine")
+        path.symlink_to(other)
+    before = sorted(tmp_path.iterdir()), path.is_file() and path.read_bytes()
+    arguments = ["--games", "40", "--rounds", "1", "--test-games", "16", "--workers", "1"]
+    assert cli.run(["train", *arguments, "--out", str(path)]) == 2
+    assert f"{path} " in capsys.readouterr().err.replace("\n", " ")
+    assert (sorted(tmp_path.iterdir()), path.is_file() and path.read_bytes()) == before
+
+
+def test_weights_in_the_way_of_a_resume_are_kept(tmp_path):
+    path = tmp_path / "x.npz"
+    pickosim.train(games=40, rounds=1, test_games=16, workers=1, out=path)
+    path.write_text("mine")
+    with pytest.raises(PickosimError, match="exists and would be overwritten"):
+        pickosim.resume(path.with_suffix(".run"), workers=1)
+    assert path.read_text() == "mine"
+
+
+def test_the_name_of_a_file_for_weights_may_be_as_long_as_names_can_be(tmp_path):
+    path = tmp_path / f"{'x' * 251}.npz"
+    pickosim.train(games=40, rounds=1, test_games=16, workers=1, out=path)
+    assert path.read_bytes()
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
+def test_make_weights_works_twice(tmp_path):
+    (tmp_path / "strategies/weights").mkdir(parents=True)
+    for name in ("pyproject.toml", "constraints.txt", "ready"):  # so that nothing is installed
+        (tmp_path / name).touch()
+    makefile = Path(__file__).parents[1] / "Makefile"
+    for seed in (1, 2):
+        training = f"TRAINING=--games 40 --rounds 1 --test-games 16 --workers 1 --seed {seed}"
+        binaries = f"BIN={Path(sys.executable).parent}"
+        subprocess.run(
+            ["make", "-f", makefile, binaries, "READY=ready", training, "weights/classic-2"],
+            cwd=tmp_path,
+            check=True,
+        )
+        made = read_weights(tmp_path / "strategies/weights/classic-2.npz")
+        assert made.training["seed"] == seed
 
 
 def test_a_tiny_training_beats_random(tiny):

@@ -31,7 +31,7 @@ from pickosim.errors import PickosimError
 from pickosim.files import digest
 from pickosim.reports.page import report_page
 from pickosim.reports.views import as_json, as_text
-from pickosim.runs.folder import RunFolder, sealed
+from pickosim.runs.folder import RunFolder, new_folder, sealed
 
 PROGRAM = Path(sys.executable).with_name("pickosim")
 HANGS = 600
@@ -507,3 +507,64 @@ def test_a_misspelt_bot_is_reported_before_the_kernels_are_loaded():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert 'did you mean "random"?' in done.stderr
+
+
+# ------------------------------------------------------------------------------ numbers and environments
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "answer"),
+    [
+        ("--games", "9" * 400, "Games are at most"),
+        ("--answer-seconds", "1e19", "at most 1,000,000"),
+    ],
+)
+def test_a_number_that_is_too_large_gets_a_sentence(option, value, answer, capsys):
+    assert cli.run(["tournament", "eager", "random", option, value]) == 2
+    assert answer in capsys.readouterr().err
+
+
+def test_without_docstrings_there_is_a_sentence(tmp_path):
+    done = subprocess.run(
+        [PROGRAM, "tournament", "eager", "random", "--games", "40"],
+        env={**os.environ, "PYTHONOPTIMIZE": "2"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=HANGS,
+    )
+    assert done.returncode == 2
+    assert "PYTHONOPTIMIZE=2" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_runs_that_begin_in_the_same_second_have_their_own_folders(tmp_path):
+    """Nobody has written to the first folder when the second is named."""
+    folders = [new_folder("tournament", tmp_path / "runs") for _ in range(20)]
+    assert len(set(folders)) == 20
+
+
+def test_a_forged_run_neither_hides_others_nor_reaches_the_terminal(folder, capsys):
+    manifest = RunFolder(folder).manifest()
+    result = manifest["result"]
+    forged = {
+        "started": {"started": "\ud800"},
+        "codes": {"title": "\x1b[2J", "result": result | {"headline": "\x1b[31mred"}},
+        "games": {"result": result | {"games": 10**30}},
+        "plan": {"plan": {"entrants": [5], "matchups": 3}},
+    }
+    for name, changes in forged.items():
+        (folder.parent / name).mkdir()
+        (folder.parent / name / "manifest.json").write_bytes(sealed(manifest | changes))
+    for form in ([], ["--csv"], ["--json"]):
+        assert cli.run(["runs", str(folder.parent), *form]) == 0
+        shown = capsys.readouterr().out
+        assert "\x1b" not in shown
+    listed = {Path(row["run"]).name: row["status"] for row in json.loads(shown)}
+    assert listed == {
+        "run": "finished",
+        "codes": "finished",
+        "started": "unreadable",
+        "games": "unreadable",
+        "plan": "unreadable",
+    }

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import dis
 import linecache
-import math
 import os
 import signal
 import sys
@@ -30,6 +29,9 @@ ANSWER_SECONDS: float = 300
 
 GAME_SECONDS: float = 120
 """Time for one answer about a single game, or few; compiling kernels on their first use counts."""
+
+MOST_SECONDS = 1_000_000
+"""The longest time limit, eleven days."""
 
 _TICKS = 8
 """The time limit is counted in so many steps: a process that was stopped for a while has not used it up."""
@@ -147,9 +149,11 @@ _watchdog = _Watchdog()
 
 
 def check_seconds(seconds: float) -> float:
-    """Refuse a time limit that is not a positive number of seconds."""
-    if not 0 < seconds < math.inf:
-        raise PickosimError(f"The seconds for an answer are a number above 0, not {seconds:g}.")
+    """Refuse a time limit that is not a positive number of seconds, or more than the system can wait."""
+    if not 0 < seconds <= MOST_SECONDS:
+        raise PickosimError(
+            f"The seconds for an answer are a number above 0, at most {MOST_SECONDS:,}, not {seconds:g}."
+        )
     return seconds
 
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from pickosim.bots.strategy import Strategy
 from pickosim.bots.table_view import TableView
 from pickosim.bots.view import METHODS, Turn
-from pickosim.errors import AnswerError
+from pickosim.errors import AnswerError, PickosimError
 from pickosim.rules import RuleSet
 
 
@@ -59,7 +59,11 @@ _DECLARED = re.compile(r"\((\w+),? ?(\w*)\) (int|bool)\d*([^:]*): (.+)", re.DOTA
 
 def _declared(name: str, text: str) -> Attribute:
     found = _DECLARED.match(text)
-    assert found, f"{name} declares no shape and type"
+    if found is None:
+        raise PickosimError(
+            f"{name} declares no shape and type: pickosim reads its docstrings, which Python drops with -OO or "
+            "PYTHONOPTIMIZE=2. Run it without."
+        )
     rows, columns, kind, where, about = found.groups()
     before = f"{where.strip(', ')}: " if where else ""
     return Attribute(name, rows, columns, kind == "bool", f"{before}{about.rstrip('.')}")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from pickosim.commands.parameters import Csv, Full, Json, Run, app, examples, form_of
-from pickosim.commands.terminal import json_of, note, show, show_results, show_table
+from pickosim.commands.terminal import json_of, note, show, show_results, show_table, visible
 from pickosim.errors import PickosimError
 
 
@@ -55,7 +55,7 @@ def list_runs(
     if form == "json":
         print(json_of(found.to_dicts()))
     elif form == "csv":
-        print(found.write_csv(), end="")
+        print(visible(found.write_csv()), end="")
     elif found.is_empty():
         note(f"There are no runs in {folder}. To begin one: pickosim tournament all")
     else:

@@ -14,7 +14,7 @@ import os
 import shlex
 import stat
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from io import BytesIO
 from pathlib import Path
@@ -456,12 +456,18 @@ class RunFolder:
 
 
 def new_folder(kind: str, base: Path = Path("runs")) -> Path:
-    """A new folder name for a run, from its kind and the time."""
+    """A new folder for a run, named after its kind and the time; no other process gets the same."""
     stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
     path, number = base / f"{kind}-{stamp}", 1
-    while path.exists():
-        number += 1
-        path = base / f"{kind}-{stamp}-{number}"
+    with suppress(OSError):  # the run says why the folder cannot be made
+        base.mkdir(parents=True, exist_ok=True)
+        while True:
+            try:
+                path.mkdir()
+                break
+            except FileExistsError:
+                number += 1
+                path = base / f"{kind}-{stamp}-{number}"
     return path
 
 

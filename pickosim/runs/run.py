@@ -94,6 +94,12 @@ class Study(Protocol):
         """Files that the run leaves in its folder besides its tables, by name; by default none."""
         return {}
 
+    def check_target(self, folder: Path, run: str) -> None:
+        """Refuse a run folder if what `deliver` writes beside it would replace something else."""
+
+    def deliver(self, folder: Path, run: str) -> None:
+        """Copy files of a complete run to where they were asked for."""
+
     def status(self, sums: Sequence[Sums]) -> str:
         """One-line status while it is played."""
 
@@ -167,6 +173,7 @@ def run(
         if study.leaves_files:
             raise PickosimError("This run leaves a file: name it with out.")
         return _execute(study, None, manifest, workers, progress)
+    study.check_target(folder.path, manifest["run"])
     with folder.begin(manifest):
         return _execute(study, folder, manifest, workers, progress)
 
@@ -179,6 +186,7 @@ def resume(
     progress: Progress | None = None,
 ) -> Results:
     """Resume a study whose folder is locked; the results are identical to those of an uninterrupted run."""
+    study.check_target(folder.path, manifest["run"])
     return _execute(study, folder, manifest, workers, progress)
 
 
@@ -199,6 +207,8 @@ def _execute(
         if folder is not None:
             folder.write_frames(frames, manifest["export"], manifest.get("report") or frames)
             folder.write_files(study.files(sums))
+            # Before the run counts as finished, as the process may be killed in between.
+            study.deliver(folder.path, manifest["run"])
         player.note("finished")
         return Results(frames, manifest, None if folder is None else folder.path)
     except BaseException as error:

@@ -66,11 +66,19 @@ _ABOUT = {
 
 def _about(path: Path) -> dict[str, Any]:
     name = os.fsencode(path).decode(errors="backslashreplace")
+    unknown = {"run": name, "kind": "", "started": "", "status": "unreadable"}
     try:
-        manifest = RunFolder(path).manifest()
+        row = _row(name, RunFolder(path).manifest())
+        pl.DataFrame([row], _ABOUT)  # one that no frame takes would hide all others
     except PickosimError as error:
-        unknown = dict.fromkeys(("kind", "started"), "")
-        return {"run": name, **unknown, "status": "unreadable", "headline": _utf8(str(error))}
+        return {**unknown, "headline": _utf8(str(error))}
+    except Exception:  # whatever a plan that nobody has checked leads to
+        return {**unknown, "headline": f"{name}/manifest.json is not the manifest of a run."}
+    return row
+
+
+def _row(name: str, manifest: Manifest) -> dict[str, Any]:
+    """A run that can be read."""
     is_finished = manifest["status"] == "finished"
     return {
         "run": name,

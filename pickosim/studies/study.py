@@ -171,8 +171,11 @@ class Study(RunOptions, Played):
         """The result tables that it has with this plan."""
         return self.frame_types
 
-    def deliver(self, results: Results) -> None:
-        """Put what was asked for where it was asked for; by default it is all in the run folder."""
+    def check_target(self, folder: Path, run: str) -> None:
+        """Refuse nothing: all files are in the run folder."""
+
+    def deliver(self, folder: Path, run: str) -> None:
+        """Leave all files in the run folder."""
 
 
 @dataclass(frozen=True, kw_only=True, config=CHECKED)
@@ -282,7 +285,7 @@ def play_study(
     out = folder or study.folder
     bots_in_python = given_classes(entrant.spec for entrant in study.entrants)
     with shown_progress(progress or study.progress) as shown:
-        results = run(
+        return run(
             study,
             None if out is None else RunFolder(out),
             workers_for(study, study),
@@ -291,8 +294,6 @@ def play_study(
             export=study.export,
             notes={**(notes or {}), **({"given_bots": bots_in_python} if bots_in_python else {})},
         )
-    study.deliver(results)
-    return results
 
 
 def study_function(kind: Callable[P, Study]) -> Callable[P, Results]:

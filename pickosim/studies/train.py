@@ -11,6 +11,8 @@ is repeated when a run is resumed.
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY
 from functools import cached_property
@@ -30,14 +32,13 @@ from pickosim.columns import Frame, frames_by_name, percent
 from pickosim.engine.rulebook import rulebook
 from pickosim.engine.tally import PARTS
 from pickosim.errors import PickosimError
-from pickosim.files import file_digest, write_whole
+from pickosim.files import file_digest, read_regular, write_whole
 from pickosim.games.match import make_match
 from pickosim.learning.features import layout_for
 from pickosim.learning.fit import Fit, calibrated, new_parameters
 from pickosim.learning.net import CHANCE_ONE, LOGIT_ONE, Net, logits_of, rounded, widened
 from pickosim.learning.weights import Weights, as_bytes, read_weights
 from pickosim.rule_files import as_arguments, rules_text
-from pickosim.runs.results import Results
 from pickosim.runs.run import plan_digest
 from pickosim.runs.tasks import Sums
 from pickosim.stats.moments import Moments, Rate, share_rate
@@ -89,6 +90,9 @@ MOST_ROUNDS = 100
 
 WEIGHTS = ".npz"
 """How the file of a champion's weights ends."""
+
+RUN = ".run"
+"""How the folder of a training ends whose weights are copied to a file beside it."""
 
 WEIGHTS_FILE = f"weights{WEIGHTS}"
 
@@ -201,7 +205,7 @@ class Train(OneRuleSetStudy):
         """The folder of the run, beside the file for the weights."""
         if self.out is None or Path(self.out).suffix != WEIGHTS:
             return super().folder
-        return Path(self.out).with_suffix(".run")
+        return Path(self.out).with_suffix(RUN)
 
     @stored
     def entrants(self) -> tuple[Entrant, ...]:
@@ -233,10 +237,6 @@ class Train(OneRuleSetStudy):
         rulebook(
             self.rule_set, self.players
         )  # raises an error if the rules do not allow these seats
-        if self.start is not None and self.out is not None and self.start == str(self.out):
-            raise PickosimError(
-                f"{self.start} would be overwritten by the new weights; name another file."
-            )
         for entrant in self.entrants:
             make_match([entrant.spec] * self.players, self.rule_set)  # unless it objects to them
         if self.start is not None:
@@ -405,11 +405,28 @@ class Train(OneRuleSetStudy):
         """The weights."""
         return {WEIGHTS_FILE: self._trainer.weights}
 
-    def deliver(self, results: Results) -> None:
+    def check_target(self, folder: Path, run: str) -> None:
+        """Refuse to replace what is no file, or not the weights of this very training."""
+        target = _target(folder)
+        if target is None or not os.path.lexists(target):
+            return
+        if not stat.S_ISREG(target.lstat().st_mode):
+            raise PickosimError(f"{target} is not a file; name another with --out.")
+        try:
+            is_own = read_weights(target).training.get("run") == run
+        except PickosimError:
+            is_own = False
+        if not is_own:
+            raise PickosimError(
+                f"{target} exists and would be overwritten by the new weights; move it, or name another file with --out."
+            )
+
+    def deliver(self, folder: Path, run: str) -> None:
         """Copy the weights to where they were asked for."""
-        folder = results.folder
-        if folder is not None and folder.suffix == ".run":
-            write_whole(folder.with_suffix(WEIGHTS), (folder / WEIGHTS_FILE).read_bytes())
+        self.check_target(folder, run)
+        target = _target(folder)
+        if target is not None:
+            write_whole(target, read_regular(folder / WEIGHTS_FILE))
 
     def status(self, sums: Sequence[Sums]) -> str:
         """The strength after the last round that was tested."""
@@ -447,6 +464,11 @@ class Train(OneRuleSetStudy):
             f"Round {self.rounds} only calibrates the net, so that its win chances are right on average where it takes "
             "all seats. Its error is larger, as its targets are not cut off."
         ]
+
+
+def _target(folder: Path) -> Path | None:
+    """The file for the weights of a run in that folder, if one was named."""
+    return folder.with_suffix(WEIGHTS) if folder.suffix == RUN else None
 
 
 def _share(share: Rate) -> str:
