@@ -29,8 +29,8 @@ TOOLS = sorted((ROOT / "tools").glob("*.py"))
 
 LAYERS = {
     "": "errors files arrays amounts rules rule_files columns",
-    "engine": "kernels records dice rulebook log table turn claim tally results",
-    "bots": "table_view view strategy heuristics simple digest guard objects keeper command loading catalogue entrants",
+    "engine": "kernels dice rulebook log table turn claim tally results",
+    "bots": "view strategy heuristics simple digest guard objects keeper command loading catalogue entrants",
     "solver": "graph law solve valuation rolling",
     "learning": "features net weights fit",
     "games": "match ask batch positions pickups recording frames trace observers oddities check",

@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from pickosim.bots.guard import in_bot, times_printed
 from pickosim.bots.simple import SimpleTurn
 from pickosim.bots.strategy import Strategy, own_methods
-from pickosim.bots.table_view import BoolArray
-from pickosim.bots.view import METHODS, After, Turn
+from pickosim.bots.view import METHODS, After, BoolArray, Turn
 from pickosim.games.batch import BATCH
 from pickosim.solver.valuation import Valuation
 
