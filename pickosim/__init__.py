@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     )
     from pickosim.bots.simple import SimpleStrategy, SimpleTurn
     from pickosim.bots.strategy import Strategy
-    from pickosim.bots.table_view import BoolArray, FloatArray, IntArray
-    from pickosim.bots.view import After, Turn
+    from pickosim.bots.view import After, BoolArray, FloatArray, IntArray, Turn
     from pickosim.engine.dice import POINTS
     from pickosim.errors import PickosimError
     from pickosim.games.frames import Played
@@ -61,10 +60,10 @@ _HOMES = {
     "RULES_VERSION": "rules",
     "SPECIALISTS": "rules",
     "WORM": "rules",
-    "BoolArray": "bots.table_view",
+    "BoolArray": "bots.view",
     "Explanation": "rule_files",
-    "FloatArray": "bots.table_view",
-    "IntArray": "bots.table_view",
+    "FloatArray": "bots.view",
+    "IntArray": "bots.view",
     "PickosimError": "errors",
     "Played": "games.frames",
     "Progress": "runs.progress",

@@ -17,8 +17,7 @@ from pickosim.amounts import LANE, parse_count
 from pickosim.bots.entrants import check_bot_sources, expanded
 from pickosim.bots.guard import ANSWER_SECONDS, GAME_SECONDS, check_seconds, set_answer_seconds
 from pickosim.bots.guard import answer_seconds as time_limit_of
-from pickosim.bots.loading import BotLike, as_specs, load_bot
-from pickosim.bots.objects import given_class
+from pickosim.bots.loading import BotLike, as_specs, given_class, load_bot
 from pickosim.errors import BotError, PickosimError
 from pickosim.games.batch import play_games, play_on
 from pickosim.games.frames import Played

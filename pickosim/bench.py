@@ -17,8 +17,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from pickosim.bots.strategy import Strategy
-from pickosim.bots.table_view import BoolArray
-from pickosim.bots.view import Turn
+from pickosim.bots.view import BoolArray, Turn
 from pickosim.engine.dice import POINTS
 from pickosim.games.batch import BATCH, Batch, play_games
 from pickosim.games.match import Match, make_match

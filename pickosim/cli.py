@@ -7,15 +7,13 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from itertools import pairwise
 from typing import Annotated, Any
 
 import typer
 
 from pickosim import __version__
-
-# Each of these adds its commands to the app.
-from pickosim.commands import bots, games, rules, runs, studies  # noqa: F401
 from pickosim.commands.parameters import GIVEN, Json, app, examples, with_plain_types
 from pickosim.commands.terminal import (
     compiling,
@@ -26,6 +24,15 @@ from pickosim.commands.terminal import (
     write_any_character,
 )
 from pickosim.errors import PickosimError
+
+PARTS: dict[str, tuple[str, ...]] = {
+    "studies": (),
+    "bots": ("new", "check", "strategies"),
+    "games": ("watch", "odds"),
+    "rules": ("rules",),
+    "runs": ("show", "runs", "report"),
+}
+"""Modules that add commands to the app, in the order of the help, with those commands that need no other module."""
 
 MEANT = {
     **dict.fromkeys(
@@ -61,7 +68,7 @@ def run(arguments: Sequence[str]) -> int:
     GIVEN[:] = arguments
     try:
         try:
-            command = whole_command()
+            command = whole_command(*arguments[:1])
             with command.make_context("pickosim", list(arguments)) as context:
                 command.invoke(context)
         finally:
@@ -91,10 +98,14 @@ def run(arguments: Sequence[str]) -> int:
     return 0
 
 
-def whole_command() -> Any:
-    """The command with all that are part of it."""
-    # Commands that play come first in the help.
-    app.registered_commands.sort(key=lambda command: command.cls is not studies.LaterCommand)
+def whole_command(first: str = "") -> Any:
+    """The command with all that are part of it, or at least the one of that name, if it needs no other."""
+    homes = [part for part, names in PARTS.items() if first in names]
+    for part in homes or PARTS:
+        import_module(f"pickosim.commands.{part}")
+    order = [f"pickosim.commands.{part}" for part in PARTS]
+    order.append(__name__)
+    app.registered_commands.sort(key=lambda command: order.index(str(command.callback.__module__)))
     whole = typer.main.get_command(app)
     for command in _with_parts(whole):
         with_plain_types(command)

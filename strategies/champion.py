@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from pickosim.bots.loading import load_bot
-from pickosim.bots.table_view import FloatArray
-from pickosim.bots.view import After
+from pickosim.bots.view import After, FloatArray
 from pickosim.learning.weights import Weights, chances_after, read_weights
 from pickosim.rule_files import as_arguments
 from pickosim.rules import RuleSet

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pickosim.bots.strategy import Strategy
-from pickosim.bots.table_view import BoolArray
-from pickosim.bots.view import Turn
+from pickosim.bots.view import BoolArray, Turn
 from pickosim.engine.dice import ALL_FACES, FACES, POINTS, rolls
 
 

@@ -3,8 +3,7 @@
 import numpy as np
 
 from pickosim.bots.heuristics import specialist_worths
-from pickosim.bots.table_view import FloatArray, TableView
-from pickosim.bots.view import After
+from pickosim.bots.view import After, FloatArray, TableView
 from pickosim.solver.valuation import Valuation
 
 

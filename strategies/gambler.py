@@ -5,8 +5,7 @@ from numpy.typing import NDArray
 
 from pickosim.bots.heuristics import keep_better, points_to_gain
 from pickosim.bots.strategy import Strategy
-from pickosim.bots.table_view import BoolArray
-from pickosim.bots.view import Turn
+from pickosim.bots.view import BoolArray, Turn
 
 
 class Gambler(Strategy):

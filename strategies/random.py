@@ -4,8 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pickosim.bots.strategy import Strategy
-from pickosim.bots.table_view import BoolArray, IntArray
-from pickosim.bots.view import Turn
+from pickosim.bots.view import BoolArray, IntArray, Turn
 
 
 class Random(Strategy):

@@ -5,8 +5,7 @@ from functools import cache
 import numpy as np
 
 from pickosim.bots.heuristics import specialist_worths
-from pickosim.bots.table_view import FloatArray
-from pickosim.bots.view import After
+from pickosim.bots.view import After, FloatArray
 from pickosim.engine.rulebook import TOTALS
 from pickosim.solver.graph import Problem
 from pickosim.solver.solve import chances

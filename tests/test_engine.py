@@ -22,8 +22,8 @@ from situations import house_rules
 from pickosim.bots.strategy import Strategy
 from pickosim.bots.view import Turn
 from pickosim.engine.dice import POINTS, rolls
+from pickosim.engine.kernels import U8, Key, dtype_of
 from pickosim.engine.log import ROLL, events, new_log
-from pickosim.engine.records import U8, Key, dtype_of
 from pickosim.engine.table import Counters, deal
 from pickosim.engine.tally import PARTS, Tally, win_parts
 from pickosim.errors import PickosimError, RulesError

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from pickosim import cli
-from pickosim.commands import completion
+from pickosim.commands.parameters import complete_bots, complete_rules, complete_runs
 from pickosim.studies.kinds import KINDS, study_kind
 
 PROGRAM = Path(sys.executable).with_name("pickosim")
@@ -108,14 +108,14 @@ def test_a_shell_completes_bots_rules_and_runs(tmp_path, monkeypatch):
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).touch()
     Path("runs/not-one").mkdir()
-    assert completion.bots("ea") == ["eager"]
-    assert completion.bots("eager,rand") == ["eager,random"]
-    assert completion.bots("my") == ["my_bot.py"]
-    assert completion.bots(f"{tmp_path}/m") == [f"{tmp_path}/my_bot.py"]
-    assert completion.bots("al") == ["all"]
-    assert completion.rules("extra") == ["extrawurm", "extrawurm-box"]
-    assert completion.rules("hou") == ["house.toml"]
-    assert completion.runs("runs/") == ["runs/a", "runs/b"]
+    assert complete_bots("ea") == ["eager"]
+    assert complete_bots("eager,rand") == ["eager,random"]
+    assert complete_bots("my") == ["my_bot.py"]
+    assert complete_bots(f"{tmp_path}/m") == [f"{tmp_path}/my_bot.py"]
+    assert complete_bots("al") == ["all"]
+    assert complete_rules("extra") == ["extrawurm", "extrawurm-box"]
+    assert complete_rules("hou") == ["house.toml"]
+    assert complete_runs("runs/") == ["runs/a", "runs/b"]
     for begun, expected in (("compare classic --bots eag", "eager"), ("show runs/b", "runs/b")):
         environment = os.environ | {
             "_PICKOSIM_COMPLETE": "complete_bash",

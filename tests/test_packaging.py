@@ -14,6 +14,7 @@ import jsonschema
 import pytest
 from documents import generated
 
+from pickosim.cli import PARTS
 from pickosim.studies.kinds import KINDS, study_kind
 
 ROOT = Path(__file__).parents[1]
@@ -29,11 +30,11 @@ TOOLS = sorted((ROOT / "tools").glob("*.py"))
 
 LAYERS = {
     "": "errors files arrays amounts rules rule_files columns",
-    "engine": "kernels records dice rulebook log table turn claim tally results",
-    "bots": "table_view view strategy heuristics simple digest guard objects keeper command loading catalogue entrants",
+    "engine": "kernels dice rulebook log table turn claim tally results",
+    "bots": "view strategy heuristics simple digest guard keeper command loading catalogue entrants",
     "solver": "graph law solve valuation rolling",
     "learning": "features net weights fit",
-    "games": "match ask batch positions pickups recording frames trace observers oddities check",
+    "games": "match ask batch positions pickups recording frames trace check",
     " ": "turn_odds",
     "stats": "distributions moments quantiles ratings sprt",
     "runs": "provenance tasks progress folder results at_worker cluster workers run",
@@ -43,7 +44,7 @@ LAYERS = {
     "  ": "bench",
     "reports": "layout cells story odds_text listings views charts page notebook",
     "   ": "api __init__",
-    "commands": "terminal completion parameters studies runs rules bots games",
+    "commands": "terminal parameters studies runs rules bots games",
     "    ": "cli __main__",
 }
 READING_ORDER = [
@@ -179,6 +180,31 @@ def test_importing_the_package_is_quick():
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     ).stdout.split()
     assert not {"numpy", "numba", "polars", "pydantic", "scipy", "joblib"} & set(loaded)
+
+
+def test_watch_loads_few_modules():
+    """A command imports what it needs, not the other commands."""
+    script = (
+        "import sys; from pickosim.cli import run; run(['watch', 'eager', 'random']);"
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    ).stderr.split()
+    ours = [name for name in loaded if name.split(".")[0] == "pickosim"]
+    assert "pickosim.games.trace" in ours
+    assert "pickosim.commands.studies" not in ours
+    assert len(ours) <= 50
+
+
+@pytest.mark.parametrize("command", [name for names in PARTS.values() for name in names])
+def test_a_command_needs_only_its_own_module(command):
+    script = f"import sys; from pickosim.cli import run; sys.exit(run([{command!r}, '--help']))"
+    shown = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    ).stdout
+    assert f"Usage: pickosim {command}" in shown
+    assert shown.count("\n") > 5
 
 
 # ------------------------------------------------------------------------------------------ metadata

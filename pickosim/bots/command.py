@@ -34,8 +34,7 @@ from pickosim.bots.digest import command_files, digest_of
 from pickosim.bots.guard import time_limit
 from pickosim.bots.simple import ATTRIBUTES, entries
 from pickosim.bots.strategy import Strategy
-from pickosim.bots.table_view import BoolArray
-from pickosim.bots.view import METHODS, Turn
+from pickosim.bots.view import METHODS, BoolArray, Turn
 from pickosim.errors import AnswerError, BotError, suggest
 from pickosim.rules import SPECIALISTS, RuleSet
 

@@ -16,13 +16,16 @@ from pickosim.bots.digest import parameter_files, source_files
 from pickosim.bots.loading import (
     BotLike,
     as_specs,
+    bot_digest,
     built_in_bots,
+    class_in,
+    give,
+    given_class,
     is_file,
     load_bot,
     parts_of,
     spec_digest,
 )
-from pickosim.bots.objects import bot_digest, class_in, give, given_class
 from pickosim.errors import BotError, PickosimError
 from pickosim.files import Parcel, make_parcel
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pickosim.bots.table_view import BoolArray, FloatArray, IntArray
-from pickosim.bots.view import Turn
+from pickosim.bots.view import BoolArray, FloatArray, IntArray, Turn
 from pickosim.engine.dice import POINTS
 from pickosim.rules import SPECIALISTS, WORM
 

@@ -3,7 +3,7 @@
 A name is looked up in `strategies/` and among the entry points `pickosim.strategies` of installed
 packages; a path is a Python file with strategy classes. It can import modules that are beside it. What follows `cmd:`
 is a program that answers over its standard input and output. From Python, a bot can be a class or an instance too:
-`given` keeps those that have no file to be loaded from.
+those are kept by name, so that runs name them like any other, and sent to workers.
 """
 
 from __future__ import annotations
@@ -17,28 +17,119 @@ import pkgutil
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING, Field, fields, replace
 from hashlib import sha256
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from threading import RLock
 from types import ModuleType, NoneType
-from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args, get_origin, get_type_hints
 
 import pickosim.strategies
 from pickosim.amounts import split_list
 from pickosim.bots.command import Command, command_class
-from pickosim.bots.digest import beside, command_files, data_files, digest_of, imported_files
+from pickosim.bots.digest import (
+    beside,
+    command_files,
+    data_files,
+    digest_of,
+    imported_files,
+    source_digest,
+)
 from pickosim.bots.guard import Guard, is_from_bot, place_in_bot, time_limit
-from pickosim.bots.objects import give, given_bot, given_class
 from pickosim.bots.strategy import Strategy, bot_name, with_parameters
 from pickosim.errors import AnswerError, BotError, suggest
 from pickosim.files import read_regular
 from pickosim.rules import RuleSet
+
+
+class Given(NamedTuple):
+    """A bot that was given, and the digest of its source, which only the process that defines it can read."""
+
+    bot: Strategy
+    digest: str
+
+
+_given_bots: dict[str, Given] = {}
+_given_classes: dict[str, type[Strategy]] = {}
+_received: dict[str, bytes] = {}
+"""What bots were unpacked from, or packed to."""
+
+
+def give(bot: Strategy, spec: str | None = None) -> str:
+    """Keep a bot; the spec to load it by. A class that is defined anew takes the place of the old one."""
+    kind = type(bot)
+    if _given_classes.get(kind.__name__) is not kind:
+        for spec in [spec for spec in _given_bots if class_in(spec) == kind.__name__]:
+            del _given_bots[spec]
+        _given_classes[kind.__name__] = kind
+    spec = spec or with_parameters(kind.__name__, bot)
+    _given_bots[spec] = Given(bot, source_digest(bot))
+    return spec
+
+
+def class_in(spec: str) -> str:
+    """What a spec names, without parameters."""
+    return spec.partition(":")[0]
+
+
+def given_class(name: str) -> type[Strategy] | None:
+    """The class of that name, if a bot of it was given."""
+    return _given_classes.get(name)
+
+
+def given_bot(spec: str) -> Strategy | None:
+    """A new copy of the bot with that spec, if it was given."""
+    known = _given_bots.get(spec)
+    return None if known is None else replace(known.bot)  # type: ignore[type-var]
+
+
+def bot_digest(spec: str, bot: Strategy) -> str:
+    """The digest of a bot's source, known or read now."""
+    known = _given_bots.get(spec)
+    return source_digest(bot) if known is None else known.digest
+
+
+def given_classes(specs: Iterable[str]) -> list[str]:
+    """The names of the classes, of some bots, that were given."""
+    return sorted({class_in(spec) for spec in specs if spec in _given_bots})
+
+
+def packed(specs: Iterable[str]) -> dict[str, bytes]:
+    """Those of some bots that were given, for other processes."""
+    import cloudpickle
+
+    contents = {}
+    for spec in specs:
+        if spec in _given_bots:
+            try:
+                contents[spec] = _received[spec] = cloudpickle.dumps(_given_bots[spec])
+            except Exception as error:  # pickling runs code of the bot, which may raise anything
+                raise BotError(
+                    f"{spec} cannot be sent to workers ({type(error).__name__}: {error}). Play with workers=1, or "
+                    "put the class into a file and name that."
+                ) from error
+    return contents
+
+
+def unpack(bots: dict[str, bytes]) -> None:
+    """Keep bots that another process packed."""
+    import cloudpickle
+
+    for spec, content in bots.items():
+        if _received.get(spec) != content:
+            known: Given = cloudpickle.loads(content)
+            _given_classes[class_in(spec)] = type(known.bot)
+            _given_bots[spec] = known
+            _received[spec] = content
+
+
+# ------------------------------------------------------------------------------------ bots by spec
+
 
 COMMAND = "cmd:"
 """Begins the spec of a bot that is a program of its own."""

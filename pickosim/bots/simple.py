@@ -24,8 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pickosim.bots.strategy import Strategy
-from pickosim.bots.table_view import TableView
-from pickosim.bots.view import METHODS, Turn
+from pickosim.bots.view import METHODS, TableView, Turn
 from pickosim.errors import AnswerError, PickosimError
 from pickosim.rules import RuleSet
 

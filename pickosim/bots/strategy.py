@@ -35,8 +35,7 @@ from typing import Any, ClassVar, dataclass_transform
 import numpy as np
 from numpy.typing import NDArray
 
-from pickosim.bots.table_view import BoolArray, IntArray
-from pickosim.bots.view import METHODS, Turn
+from pickosim.bots.view import METHODS, BoolArray, IntArray, Turn
 from pickosim.rules import RuleSet
 
 

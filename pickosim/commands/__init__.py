@@ -1,5 +1,5 @@
 """The commands, each of which parses, calls and prints.
 
-In reading order: `terminal` (how they print), `completion` (what a shell completes), `parameters` (what they share),
+In reading order: `terminal` (how they print), `parameters` (what they share),
 `studies`, `runs`, `rules`, `bots`, `games`.
 """

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from pickosim.commands import completion
 from pickosim.commands.parameters import (
     AnswerSeconds,
     Bots,
@@ -17,6 +16,7 @@ from pickosim.commands.parameters import (
     Seed,
     Sets,
     app,
+    complete_runs,
     examples,
     load_rule_set,
 )
@@ -43,7 +43,7 @@ def watch(
             "--from",
             metavar="RUN",
             help="A tournament's folder: show one of its games.",
-            autocompletion=completion.runs,
+            autocompletion=complete_runs,
         ),
     ] = None,
     position: Annotated[

@@ -1,22 +1,64 @@
-"""What commands share: the app that they belong to, their parameters, and how their examples are shown."""
+"""What commands share: their app, parameters with what a shell completes, examples, forms of output."""
 
 from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pickosim.commands import completion
 from pickosim.commands.terminal import Form
 from pickosim.errors import PickosimError
 
 if TYPE_CHECKING:
-    from pickosim.commands.terminal import Form
     from pickosim.rules import RuleSet
+
+
+def complete_bots(incomplete: str) -> list[str]:
+    """Bots by name and the files beside; of a list with commas, the last one."""
+    from pickosim.bots.entrants import ALL
+    from pickosim.bots.loading import built_in_bots, installed_bots
+
+    before, comma, begun = incomplete.rpartition(",")
+    names = [*built_in_bots(), *installed_bots(), ALL, *_files(begun, ".py")]
+    return [f"{before}{comma}{name}" for name in _beginning(begun, names)]
+
+
+def complete_rules(incomplete: str) -> list[str]:
+    """Presets, and rules as files."""
+    from pickosim.rule_files import PRESETS
+
+    return _beginning(incomplete, [*PRESETS, *_files(incomplete, ".toml")])
+
+
+def complete_runs(incomplete: str) -> list[str]:
+    """Run folders, first those in runs/."""
+    folders = [*Path("runs").glob("*/manifest.json"), *Path().glob("*/manifest.json")]
+    return _beginning(incomplete, [str(manifest.parent) for manifest in sorted(folders)])
+
+
+COMPLETED_BY_METAVAR: dict[str, Callable[[str], list[str]]] = {
+    "BOT": complete_bots,
+    "BOT,…": complete_bots,
+    "RULES": complete_rules,
+    "RUN": complete_runs,
+}
+"""What a value is says how it is completed."""
+
+
+def _files(begun: str, suffix: str) -> Iterator[str]:
+    """Files of a kind in the folder that is being written."""
+    folder, slash, _ = begun.rpartition("/")
+    for path in sorted(Path(folder + slash or ".").glob(f"*{suffix}")):
+        yield f"{folder}{slash}{path.name}"
+
+
+def _beginning(begun: str, words: Iterable[str]) -> list[str]:
+    return [word for word in words if word.startswith(begun)]
+
 
 IS_PLAIN = sys.stdout is None or not sys.stdout.isatty()
 """A pipe gets plain lines; there may be no standard output at all."""
@@ -44,7 +86,7 @@ Bots = Annotated[
         metavar="BOT",
         help="Bots in the order of their seats, e.g. eager, threshold:target=25 or my_bot.py:MyBot.",
         show_default=False,
-        autocompletion=completion.bots,
+        autocompletion=complete_bots,
     ),
 ]
 Bot = Annotated[
@@ -52,7 +94,7 @@ Bot = Annotated[
     typer.Argument(
         metavar="BOT",
         help="A bot by name or path, e.g. threshold:target=25 or my_bot.py.",
-        autocompletion=completion.bots,
+        autocompletion=complete_bots,
     ),
 ]
 Rules = Annotated[
@@ -61,7 +103,7 @@ Rules = Annotated[
         "--rules",
         metavar="RULES",
         help="A preset (see `pickosim rules`) or a TOML file.",
-        autocompletion=completion.rules,
+        autocompletion=complete_rules,
     ),
 ]
 Sets = Annotated[
@@ -85,13 +127,11 @@ AnswerSeconds = Annotated[
 ]
 Run = Annotated[
     Path,
-    typer.Argument(metavar="RUN", help="The folder of a run.", autocompletion=completion.runs),
+    typer.Argument(metavar="RUN", help="The folder of a run.", autocompletion=complete_runs),
 ]
 RulesName = Annotated[
     str,
-    typer.Argument(
-        metavar="RULES", help="A preset or a TOML file.", autocompletion=completion.rules
-    ),
+    typer.Argument(metavar="RULES", help="A preset or a TOML file.", autocompletion=complete_rules),
 ]
 
 GIVEN: list[str] = []

@@ -8,8 +8,15 @@ from typing import Annotated
 
 import typer
 
-from pickosim.commands import completion
-from pickosim.commands.parameters import Json, RulesName, Sets, examples, load_rule_set, rules_app
+from pickosim.commands.parameters import (
+    Json,
+    RulesName,
+    Sets,
+    complete_rules,
+    examples,
+    load_rule_set,
+    rules_app,
+)
 from pickosim.commands.terminal import json_of, show
 
 
@@ -82,7 +89,7 @@ def diff_rules(
     a: RulesName,
     b: Annotated[
         str,
-        typer.Argument(metavar="OTHERS", help="Another one.", autocompletion=completion.rules),
+        typer.Argument(metavar="OTHERS", help="Another one.", autocompletion=complete_rules),
     ],
     as_json: Json = False,
 ) -> None:

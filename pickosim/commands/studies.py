@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from pickosim.commands import completion
 from pickosim.commands.parameters import (
+    COMPLETED_BY_METAVAR,
     Csv,
     Full,
     Json,
@@ -120,7 +120,7 @@ def _command(
 def _parameter(option: Option) -> inspect.Parameter:
     """A declared option as a parameter that Typer understands; None or nothing if it is not given."""
     metavar = option.metavar or None
-    completed = completion.BY_METAVAR.get(option.metavar)
+    completed = COMPLETED_BY_METAVAR.get(option.metavar)
     text = option.default_text
     shown = True if text == str(option.default) else text or False  # a text is put in parentheses
     kind: Any

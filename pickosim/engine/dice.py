@@ -19,8 +19,7 @@ from typing import Annotated, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pickosim.engine.kernels import as_int, inlined, shared
-from pickosim.engine.records import U8, Key, dtype_of
+from pickosim.engine.kernels import U8, Key, as_int, dtype_of, inlined, shared
 from pickosim.rules import WORM
 
 FACES = 6

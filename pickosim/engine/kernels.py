@@ -7,6 +7,10 @@ becomes part of a kernel, because no function is passed to one.
 
 Numba's index files are pickles, which can run anything when they are read. So the folder is one that
 nobody else can write to. Without such a folder, every process compiles for itself.
+
+Kernels work on records: a class declares the fields once, for NumPy and for type checkers. A field is annotated with
+what kernels see and how it is stored: `U8` is a whole number in a byte, and `Annotated[NDArray[np.uint8], 7]` seven
+bytes. Kernels get arrays of `dtype_of(…)`; the class itself is never made.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from tempfile import gettempdir
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
 import numba
 import numpy as np
@@ -166,3 +170,36 @@ def _is_safe(folders: Sequence[Path]) -> bool:
 def as_int(number: Any) -> int:
     """A narrow or unsigned number as int64, so that sums, differences and bit masks do not wrap."""
     return np.int64(number)  # type: ignore[return-value]
+
+
+# ----------------------------------------------------------------------------------------- records
+
+
+Bool: TypeAlias = Annotated[bool, np.bool_]
+U8: TypeAlias = Annotated[int, np.uint8]
+U16: TypeAlias = Annotated[int, np.uint16]
+U32: TypeAlias = Annotated[int, np.uint32]
+I32: TypeAlias = Annotated[int, np.int32]
+I64: TypeAlias = Annotated[int, np.int64]
+Key: TypeAlias = Annotated[np.uint64, np.uint64]
+"""A number whose arithmetic wraps around, as random numbers want it."""
+
+
+def dtype_of(record: type, *, align: bool = True) -> np.dtype[np.void]:
+    """The NumPy type of a record, fields in the order of their declaration."""
+    return np.dtype(
+        [
+            (name, *_stored(hint))
+            for name, hint in get_type_hints(record, include_extras=True).items()
+        ],
+        align=align,
+    )
+
+
+def _stored(hint: Any) -> tuple[Any, ...]:
+    """How a field is stored: its type, and the shape of an array."""
+    seen, *metadata = get_args(hint)
+    if get_origin(seen) is not np.ndarray:
+        return (metadata[0],)
+    _, dtype = get_args(seen)
+    return get_args(dtype)[0], tuple(metadata)

@@ -11,8 +11,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pickosim.engine.kernels import as_int, called, inlined
-from pickosim.engine.records import I32, I64, dtype_of
+from pickosim.engine.kernels import I32, I64, as_int, called, dtype_of, inlined
 
 (
     ROLL,  # roll, golden face or 0

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from pickosim.engine.claim import NO_NEW_FACE, brings_second, settle_claim, settle_fail
 from pickosim.engine.dice import POINTS
-from pickosim.engine.kernels import as_int, inlined, kernel
+from pickosim.engine.kernels import U8, U16, U32, Bool, as_int, dtype_of, inlined, kernel
 from pickosim.engine.log import DOUBLE_ONE, Log, new_log
-from pickosim.engine.records import U8, U16, U32, Bool, dtype_of
 from pickosim.engine.rulebook import CANNED_WORM, GOLDEN_DIE, NOTHING, Books, Rulebook
 from pickosim.engine.table import TABLE, Game, Table, bratworm_sources, earn_bratworm, stealable
 from pickosim.engine.tally import highest_tile, is_over, rank_players, win

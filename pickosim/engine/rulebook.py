@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pickosim.engine.dice import first_roll
-from pickosim.engine.records import I64, Bool, dtype_of
+from pickosim.engine.kernels import I64, Bool, dtype_of
 from pickosim.errors import RulesError
 from pickosim.rules import (
     MOST_DICE,

@@ -13,9 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pickosim.engine.dice import DICE_STREAM, derive, stream_key
-from pickosim.engine.kernels import as_int, called, inlined, kernel, shared
+from pickosim.engine.kernels import (
+    I64,
+    U8,
+    U16,
+    U32,
+    Key,
+    as_int,
+    called,
+    dtype_of,
+    inlined,
+    kernel,
+    shared,
+)
 from pickosim.engine.log import BRATWORM, FLIP, RETURN, SPECIALIST, STEAL, TAKE, Log, log_event
-from pickosim.engine.records import I64, U8, U16, U32, Key, dtype_of
 from pickosim.engine.rulebook import NOTHING, SEATS, SITTING_HEN, Books, Rulebook
 from pickosim.rules import MOST_PLAYERS, MOST_TILES, SPECIALISTS
 

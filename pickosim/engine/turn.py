@@ -23,9 +23,8 @@ from pickosim.engine.dice import (
     draw_golden_face,
     draw_roll,
 )
-from pickosim.engine.kernels import as_int, called, inlined, kernel
+from pickosim.engine.kernels import U8, U16, U32, Key, as_int, called, dtype_of, inlined, kernel
 from pickosim.engine.log import DOUBLE_ONE, REROLL, ROLL, SET_ASIDE, STOP, Log, log_event
-from pickosim.engine.records import U8, U16, U32, Key, dtype_of
 from pickosim.engine.rulebook import CANNED_WORM, GOLDEN_DIE, NOTHING, WEASEL, Books, Rulebook
 from pickosim.engine.table import Game, Table, bratworm_sources, earn_bratworm, stealable
 

@@ -2,6 +2,5 @@
 
 In reading order: `match` (seats, rules, seed), `ask` (a strategy's answers, checked), `batch` (whole batches),
 `positions` (tables to play on from), `pickups` (games branched when a specialist is gained), `recording` (every turn),
-`frames` (results of `play`), `trace` (one game as events), `observers` (bots that watch another one),
-`oddities` (what can hardly be meant), `check` (a bot against the strategy contract).
+`frames` (results of `play`), `trace` (one game as events), `check` (a bot against the strategy contract).
 """

@@ -15,8 +15,7 @@ import pickosim.strategies
 from pickosim.bots.guard import Guard, is_from_bot, place_in_bot, time_limit
 from pickosim.bots.simple import SimpleTurn
 from pickosim.bots.strategy import Strategy
-from pickosim.bots.table_view import TableView
-from pickosim.bots.view import METHODS, Turn
+from pickosim.bots.view import METHODS, TableView, Turn
 from pickosim.engine.dice import FACES
 from pickosim.engine.turn import as_faces
 from pickosim.errors import AnswerError, StrategyError, TimeLimitError, suggest

@@ -11,9 +11,8 @@ from typing import Annotated, Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pickosim.engine.kernels import as_int, inlined, kernel
+from pickosim.engine.kernels import U8, U16, U32, as_int, dtype_of, inlined, kernel
 from pickosim.engine.log import Log, new_log
-from pickosim.engine.records import U8, U16, U32, dtype_of
 from pickosim.engine.rulebook import NOTHING, RAVEN, SEATS, Books, Rulebook
 from pickosim.engine.table import TABLE, Game, Table, send_back
 from pickosim.engine.tally import Tally, score_of

@@ -10,8 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from pickosim.bots.strategy import Strategy
-from pickosim.bots.table_view import TableView
-from pickosim.bots.view import Turn
+from pickosim.bots.view import TableView, Turn
 from pickosim.engine.results import POSITION, Positions, positions_of
 from pickosim.engine.rulebook import Books
 from pickosim.engine.tally import PARTS, Tally, win_parts

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from pickosim.arrays import ArraysError, unpacked_arrays
-from pickosim.bots.table_view import FloatArray
-from pickosim.bots.view import After
+from pickosim.bots.view import After, FloatArray
 from pickosim.engine.rulebook import rulebook
 from pickosim.errors import BotError, PickosimError
 from pickosim.files import read_regular

@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pickosim.bots.strategy import Strategy
-from pickosim.bots.table_view import BoolArray, FloatArray, IntArray
-from pickosim.bots.view import METHODS, After, Turn
+from pickosim.bots.view import METHODS, After, BoolArray, FloatArray, IntArray, Turn
 from pickosim.engine.claim import best_by_total, best_claim
 from pickosim.engine.dice import FACES
 from pickosim.engine.kernels import as_int, kernel

@@ -20,7 +20,7 @@ from pydantic.dataclasses import dataclass
 
 from pickosim.bots.entrants import Entrant, check_bot_sources
 from pickosim.bots.guard import set_answer_seconds
-from pickosim.bots.objects import given_classes, packed, unpack
+from pickosim.bots.loading import given_classes, packed, unpack
 from pickosim.columns import Frame
 from pickosim.errors import PickosimError, RulesError
 from pickosim.rule_files import differences, load_rules
