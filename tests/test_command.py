@@ -295,6 +295,16 @@ def test_a_program_that_says_nothing_is_not_waited_for(monkeypatch):
         load_bot("cmd:sleep 1000")
 
 
+def test_the_time_limit_holds_for_the_first_message_too():
+    """Whichever ends it, the limit of the message or that of the process, says how long it was."""
+    command_line = [sys.executable, "-m", "pickosim", "watch", "cmd:sleep 1000", "eager"]
+    done = subprocess.run(
+        [*command_line, "--answer-seconds", "1"], capture_output=True, text=True, cwd=ROOT
+    )
+    assert done.returncode == 2
+    assert re.search(r"within 1 seconds?\b", done.stderr), done.stderr
+
+
 def test_standard_error_goes_to_standard_error(capfd):
     bot = written(
         ("        answers =", "        print('a note', file=sys.stderr)\n        answers =")

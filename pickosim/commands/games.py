@@ -100,15 +100,18 @@ def watch(
         with compiling(), answer_seconds(limit):
             events, mistake = traced_position(start, bots or start.bots_named_in(position), why=why)
     else:
-        if folder is not None:
-            from pickosim.api import game_of_run
+        with (
+            compiling(),
+            answer_seconds(limit),
+        ):  # a program introduces itself within the limit, too
+            if folder is not None:
+                from pickosim.api import game_of_run
 
-            match = game_of_run(folder, game, rotation)
-        else:
-            from pickosim.games.match import make_match
+                match = game_of_run(folder, game, rotation)
+            else:
+                from pickosim.games.match import make_match
 
-            match = make_match(bots or [], load_rule_set(rules, sets), seed)
-        with compiling(), answer_seconds(limit):
+                match = make_match(bots or [], load_rule_set(rules, sets), seed)
             if position_at is not None:
                 print(position_text(next(taken_at(match, game, position_at).objects)))
                 return
