@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pickosim.rule_files import Explanation, explain_rule, explain_rules, load_rules, presets
     from pickosim.rules import RULES_VERSION, SPECIALISTS, WORM, RuleSet
     from pickosim.runs.progress import Progress
-    from pickosim.runs.results import Results
+    from pickosim.runs.run import Results
     from pickosim.solver.valuation import Valuation
     from pickosim.studies.balance import balance
     from pickosim.studies.calibrate import calibrate
@@ -68,7 +68,7 @@ _HOMES = {
     "Played": "games.frames",
     "Progress": "runs.progress",
     "Recording": "games.recording",
-    "Results": "runs.results",
+    "Results": "runs.run",
     "RuleSet": "rules",
     "SimpleStrategy": "bots.simple",
     "SimpleTurn": "bots.simple",

@@ -26,9 +26,8 @@ from pickosim.rule_files import differences, load_rules, options_in_use
 from pickosim.rules import RuleSet
 from pickosim.runs.folder import Manifest, RunFolder, new_folder
 from pickosim.runs.progress import Progress, shown_progress
-from pickosim.runs.results import Results
+from pickosim.runs.run import Results, resume_in_python
 from pickosim.runs.run import resume as resume_run
-from pickosim.runs.run import resume_in_python
 from pickosim.studies.kinds import study_kind
 from pickosim.studies.options import CORES, BotList, RunOptions, bot_specs, make_options
 from pickosim.studies.schedule import matchup_lanes, rotations

@@ -24,15 +24,15 @@ from pickosim.commands.terminal import (
     write_any_character,
 )
 from pickosim.errors import PickosimError
+from pickosim.studies.kinds import KINDS
 
 PARTS: dict[str, tuple[str, ...]] = {
-    "studies": (),
+    "runs": (*KINDS, "run", "extend", "resume", "show", "runs", "report"),
     "bots": ("new", "check", "strategies"),
     "games": ("watch", "odds"),
     "rules": ("rules",),
-    "runs": ("show", "runs", "report"),
 }
-"""Modules that add commands to the app, in the order of the help, with those commands that need no other module."""
+"""Modules that add commands to the app, in the order of the help."""
 
 MEANT = {
     **dict.fromkeys(
@@ -99,7 +99,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def whole_command(first: str = "") -> Any:
-    """The command with all that are part of it, or at least the one of that name, if it needs no other."""
+    """The command with all that are part of it; if there is one of that name, only with its module."""
     homes = [part for part, names in PARTS.items() if first in names]
     for part in homes or PARTS:
         import_module(f"pickosim.commands.{part}")

@@ -6,13 +6,20 @@ import errno
 import os
 import stat
 import threading
-from collections.abc import Mapping
+import zlib
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from pickosim.errors import PickosimError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 MOST_TEXT = 1 << 20
 """Bytes of the largest file that a person may have written."""
@@ -165,3 +172,49 @@ def unpacked_at(cache: Path, parcel: Parcel, contents: list[bytes] | None) -> Pa
             path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(path, contents[number])
     return folder / parcel.names[0]
+
+
+# --------------------------------------------------------------------------------------- arrays in files
+
+_SUFFIX = ".npy"
+
+_BROKEN = (
+    *(OSError, EOFError, MemoryError, RuntimeError, BadZipFile, zlib.error),
+    *(ValueError, TypeError, LookupError, ArithmeticError),
+)
+"""What is raised for a file that is damaged, or was made to mislead."""
+
+
+class ArraysError(Exception):
+    """A file that does not hold the arrays that are expected."""
+
+
+def unpacked_arrays(
+    content: bytes, most: int, names: Collection[str] | None = None
+) -> dict[str, NDArray[Any]]:
+    """The arrays of an .npz file: exactly those of these names, if any are given, of at most `most` bytes together.
+
+    A few bytes of such a file can stand for gigabytes, so sizes are compared before anything is unpacked.
+    """
+    try:
+        with ZipFile(BytesIO(content)) as archive:
+            members = {one.filename.removesuffix(_SUFFIX): one for one in archive.infolist()}
+            if len(members) < len(archive.infolist()) or members.keys() != set(names or members):
+                raise ArraysError(f"it has the arrays {', '.join(sorted(members))}")
+            if sum(one.file_size for one in members.values()) > most:
+                raise ArraysError(f"it unpacks to more than {most:,} bytes")
+            return {name: _array_in(archive, one) for name, one in members.items()}
+    except _BROKEN as error:
+        raise ArraysError(str(error)) from error
+
+
+def _array_in(archive: ZipFile, member: ZipInfo) -> NDArray[Any]:
+    if member.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
+        raise ArraysError("it is compressed in another way")
+    with archive.open(member) as file:
+        # Told how much to read, zipfile unpacks no more than that, whatever the file really stands for.
+        content = file.read(member.file_size)
+    from numpy.lib.format import read_array  # rules are read without NumPy
+
+    array: NDArray[Any] = read_array(BytesIO(content), allow_pickle=False)
+    return array

@@ -17,7 +17,7 @@ import numpy as np
 
 from pickosim import load_rules
 from pickosim.engine.tally import PARTS, win_parts
-from pickosim.stats.moments import Moments, Rate, count_rate, mean_rate, share_rate
+from pickosim.stats.intervals import Moments, Rate, count_rate, mean_rate, share_rate
 from pickosim.stats.ratings import rate
 from pickosim.studies.arms import Arm, play_arm
 from pickosim.studies.matchup_sums import GROUPS, count_choices

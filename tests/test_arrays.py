@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import pickosim
-from pickosim.arrays import ArraysError, unpacked_arrays
 from pickosim.bots.loading import load_bot
 from pickosim.errors import BotError
+from pickosim.files import ArraysError, unpacked_arrays
 from pickosim.runs import folder as folder_module
 from pickosim.runs.folder import RunFolder
 from pickosim.runs.tasks import packed

@@ -33,8 +33,8 @@ from pickosim.rule_files import load_rules
 from pickosim.rules import SPECIALISTS
 from pickosim.runs import run as run_module
 from pickosim.runs.folder import RunFolder
-from pickosim.runs.results import Results
-from pickosim.stats.moments import Estimate
+from pickosim.runs.run import Results
+from pickosim.stats.intervals import Estimate
 from pickosim.studies.balance import Balance, Part, default_bots, on_tile
 from pickosim.studies.balance_findings import findings
 from pickosim.studies.ladder import strongest

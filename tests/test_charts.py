@@ -18,8 +18,8 @@ from pickosim.errors import PickosimError
 from pickosim.reports import charts
 from pickosim.reports.cells import difference_label
 from pickosim.reports.page import captioned, chart_specs, played_facts
-from pickosim.runs.results import Results
-from pickosim.stats.quantiles import histogram_quantile
+from pickosim.runs.run import Results
+from pickosim.stats.intervals import histogram_quantile
 from pickosim.studies.calibrate import FEW_POSITIONS
 from pickosim.studies.compare_results import FRAMES as COMPARE
 from pickosim.studies.kinds import study_kind

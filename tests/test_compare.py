@@ -35,9 +35,8 @@ from pickosim.reports.page import drawn_charts
 from pickosim.reports.views import as_text
 from pickosim.rule_files import load_rules
 from pickosim.runs.progress import Progress
-from pickosim.runs.results import Results
-from pickosim.runs.run import RunStoppedError
-from pickosim.stats.quantiles import (
+from pickosim.runs.run import Results, RunStoppedError
+from pickosim.stats.intervals import (
     grouped_counts,
     quantile_difference_interval,
     quantile_interval,

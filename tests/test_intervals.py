@@ -17,7 +17,7 @@ from pickosim.stats.distributions import (
     student_cdf,
     student_quantile,
 )
-from pickosim.stats.moments import (
+from pickosim.stats.intervals import (
     Estimate,
     Moments,
     RatioMoments,

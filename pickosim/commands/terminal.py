@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rich.segment import Segment
 
     from pickosim.runs.progress import Progress
-    from pickosim.runs.results import Results
+    from pickosim.runs.run import Results
 
 Form = Literal["text", "full", "json", "csv"]
 """How results are printed."""

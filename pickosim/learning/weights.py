@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from pickosim.arrays import ArraysError, unpacked_arrays
 from pickosim.bots.view import After, FloatArray
 from pickosim.engine.rulebook import rulebook
 from pickosim.errors import BotError, PickosimError
-from pickosim.files import read_regular
+from pickosim.files import ArraysError, read_regular, unpacked_arrays
 from pickosim.learning.features import FEATURES_VERSION, comparable, layout_for
 from pickosim.learning.net import FIRST, SECOND, Net, win_chances
 from pickosim.rule_files import complete_rules, differences

@@ -27,8 +27,8 @@ from pickosim.columns import BY_MEASURE, PERCENT, Format, percent
 from pickosim.errors import lacking
 from pickosim.reports.cells import for_row, name_of, table_size
 from pickosim.runs.folder import records
-from pickosim.runs.results import Results
-from pickosim.stats.quantiles import histogram_quantile
+from pickosim.runs.run import Results
+from pickosim.stats.intervals import histogram_quantile
 from pickosim.studies.sentences import is_significant
 from pickosim.studies.views import MOST_ROWS, Crossed, Dots, Lines, View, distinct
 

@@ -15,7 +15,7 @@ from pickosim.reports.cells import shown_columns
 from pickosim.reports.page import drawn_charts
 from pickosim.reports.views import shown_views
 from pickosim.rule_files import rules_text
-from pickosim.runs.results import Results
+from pickosim.runs.run import Results
 
 MOST_ROWS = 20
 """Rows that a notebook shows of a table."""

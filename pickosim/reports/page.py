@@ -23,7 +23,7 @@ from pickosim.reports.views import findings_of, shown_views
 from pickosim.rule_files import as_arguments, complete_rules, option_texts, rules_text
 from pickosim.rules import RuleSet
 from pickosim.runs.folder import written
-from pickosim.runs.results import Results
+from pickosim.runs.run import Results
 from pickosim.studies.sentences import listed
 from pickosim.studies.stored import load_results
 from pickosim.studies.views import View

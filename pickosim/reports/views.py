@@ -16,7 +16,7 @@ from pickosim.errors import PickosimError, suggest
 from pickosim.reports.cells import for_row, frame_grid, with_error
 from pickosim.reports.layout import Grid, IntervalGrid, grid, wrapped
 from pickosim.runs.folder import records, written
-from pickosim.runs.results import Results
+from pickosim.runs.run import Results
 from pickosim.studies.compare_findings import short
 from pickosim.studies.kinds import study_kind
 from pickosim.studies.measures import MEASURES, WORDED, Measure, measure_label

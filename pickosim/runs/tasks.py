@@ -17,9 +17,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pickosim.arrays import ArraysError, unpacked_arrays
 from pickosim.errors import PickosimError
-from pickosim.files import Parcel, digest
+from pickosim.files import ArraysError, Parcel, digest, unpacked_arrays
 from pickosim.runs.provenance import Sources
 
 Sums = dict[str, NDArray[np.int64]]

@@ -1,5 +1,5 @@
 """Pure statistics: they know nothing about the game.
 
-In reading order: `distributions` (normal, Student's t, binomial), `moments` (means, shares and ratios with intervals,
-paired differences, corrections for many comparisons), `quantiles`, `ratings` (Plackett-Luce), `sprt` (the sequential test).
+In reading order: `distributions` (normal, Student's t, binomial), `intervals` (of means, shares, ratios and quantiles;
+paired differences, corrections for many comparisons), `ratings` (Plackett-Luce), `sprt` (the sequential test).
 """

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from pickosim.stats.moments import CONFIDENCE, HALF_GAME, NO_RATE, Estimate, Rate
+from pickosim.stats.intervals import CONFIDENCE, HALF_GAME, NO_RATE, Estimate, Rate
 
 MEAN = 1500.0
 """The rating of the anchor, or the mean rating of a field without it."""

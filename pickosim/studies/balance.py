@@ -23,7 +23,7 @@ from pickosim.games.match import make_match
 from pickosim.rule_files import rules_text
 from pickosim.rules import SPECIALISTS, RuleSet
 from pickosim.runs.tasks import Sums
-from pickosim.stats.moments import stratified_mean
+from pickosim.stats.intervals import stratified_mean
 from pickosim.studies.arms import (
     LARGEST_CHUNK,
     NO_PILOT,

@@ -12,9 +12,9 @@ import polars as pl
 
 from pickosim.amounts import amount_text
 from pickosim.columns import Row
-from pickosim.runs.results import Results
+from pickosim.runs.run import Results
 from pickosim.stats.distributions import normal_quantile
-from pickosim.stats.moments import CONFIDENCE, Estimate, simultaneous
+from pickosim.stats.intervals import CONFIDENCE, Estimate, simultaneous
 from pickosim.studies.ladder import strength, strongest
 from pickosim.studies.measures import with_adjusted
 from pickosim.studies.pickup_worths import (

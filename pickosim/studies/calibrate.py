@@ -29,9 +29,9 @@ from pickosim.learning.net import win_chances
 from pickosim.learning.weights import Learned, Weights
 from pickosim.rule_files import rules_text
 from pickosim.rules import MOST_TILES, RuleSet
-from pickosim.runs.results import Results
+from pickosim.runs.run import Results
 from pickosim.runs.tasks import Sums
-from pickosim.stats.moments import (
+from pickosim.stats.intervals import (
     CONFIDENCE,
     RatioMoments,
     mean_rate,

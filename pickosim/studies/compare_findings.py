@@ -11,9 +11,9 @@ import polars as pl
 
 from pickosim.columns import Row
 from pickosim.rule_files import as_arguments, complete_rules
-from pickosim.runs.results import Results
+from pickosim.runs.run import Results
 from pickosim.stats.distributions import normal_quantile
-from pickosim.stats.moments import CONFIDENCE, Estimate
+from pickosim.stats.intervals import CONFIDENCE, Estimate
 from pickosim.studies.compare_results import FRAMES
 from pickosim.studies.measures import (
     WORDED,

@@ -14,12 +14,17 @@ from pickosim.columns import POINTS, Frame, Row, frames_by_name
 from pickosim.engine.tally import Tally
 from pickosim.rules import RuleSet
 from pickosim.runs.tasks import Sums
-from pickosim.stats.moments import NO_RATE, Estimate, Rate, Reading, difference, rate
-from pickosim.stats.quantiles import (
+from pickosim.stats.intervals import (
+    NO_RATE,
+    Estimate,
+    Rate,
+    Reading,
+    difference,
     grouped_counts,
     histogram_quantile,
     quantile_difference_interval,
     quantile_interval,
+    rate,
 )
 from pickosim.studies.arms import Arm, ArmsJob, play_arm
 from pickosim.studies.measures import (

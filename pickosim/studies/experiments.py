@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pickosim.errors import PickosimError, suggest
 from pickosim.files import MOST_TEXT, read_regular
 from pickosim.runs.progress import Progress
-from pickosim.runs.results import Results
+from pickosim.runs.run import Results
 from pickosim.studies.kinds import KINDS, study_kind
 from pickosim.studies.options import (
     CORES,

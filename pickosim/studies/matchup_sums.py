@@ -22,7 +22,7 @@ from pickosim.engine.tally import PARTS, Tally, win
 from pickosim.games.frames import saved_games
 from pickosim.rules import RuleSet
 from pickosim.runs.tasks import Sums
-from pickosim.stats.moments import Moments, RatioMoments, count_rate, ratio_rate, share_rate
+from pickosim.stats.intervals import Moments, RatioMoments, count_rate, ratio_rate, share_rate
 from pickosim.studies.arms import Arm, ArmsJob, Chunk, play_arm
 from pickosim.studies.measures import rate_columns
 from pickosim.studies.schedule import (

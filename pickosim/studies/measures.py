@@ -20,7 +20,7 @@ from pickosim.engine.table import COUNTERS
 from pickosim.engine.tally import PARTS, Tally, win_parts
 from pickosim.errors import PickosimError, suggest
 from pickosim.runs.tasks import Sums
-from pickosim.stats.moments import BlockSums, Rate, Reading, adjusted, mean, products, ratio
+from pickosim.stats.intervals import BlockSums, Rate, Reading, adjusted, mean, products, ratio
 from pickosim.studies.schedule import Bots, Matchup, by_bot
 
 Ints = NDArray[np.int64]

@@ -30,7 +30,7 @@ from pickosim.rule_files import option_texts
 from pickosim.rules import MOST_TILES, SPECIALISTS, RuleSet
 from pickosim.runs.tasks import Sums
 from pickosim.stats.distributions import normal_cdf
-from pickosim.stats.moments import (
+from pickosim.stats.intervals import (
     CONFIDENCE,
     NO_RATE,
     Estimate,

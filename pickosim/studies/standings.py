@@ -15,7 +15,7 @@ from pickosim.columns import Frame, Row, frames_by_name
 from pickosim.engine.tally import PARTS
 from pickosim.rules import SPECIALISTS
 from pickosim.runs.tasks import Sums
-from pickosim.stats.moments import (
+from pickosim.stats.intervals import (
     Moments,
     Rate,
     count_rate,

@@ -14,7 +14,7 @@ import polars as pl
 
 from pickosim.errors import PickosimError
 from pickosim.runs.folder import Manifest, RunFolder
-from pickosim.runs.results import Results
+from pickosim.runs.run import Results
 from pickosim.studies.kinds import study_kind
 
 

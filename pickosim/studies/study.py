@@ -28,9 +28,8 @@ from pickosim.rules import RULES_VERSION, RuleSet
 from pickosim.runs.folder import Manifest, RunFolder
 from pickosim.runs.progress import Progress, shown_progress
 from pickosim.runs.provenance import Sources
-from pickosim.runs.results import Results
+from pickosim.runs.run import Results, plan_digest, run
 from pickosim.runs.run import Study as Played
-from pickosim.runs.run import plan_digest, run
 from pickosim.runs.workers import Workers
 from pickosim.studies.measures import COUNTED
 from pickosim.studies.options import (
@@ -54,7 +53,7 @@ Frames = dict[str, pl.DataFrame]
 
 ALWAYS = (
     "studies.schedule",
-    "stats.moments",
+    "stats.intervals",
     "bots.heuristics",
     "learning.weights",
     "learning.weights",

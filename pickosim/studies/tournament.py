@@ -19,7 +19,7 @@ from pickosim.games.match import make_match
 from pickosim.rule_files import rules_text
 from pickosim.rules import check_players
 from pickosim.runs.tasks import Sums
-from pickosim.stats.moments import Moments, stratified_mean
+from pickosim.stats.intervals import Moments, stratified_mean
 from pickosim.stats.sprt import Sprt
 from pickosim.stats.sprt import parse as parse_sprt
 from pickosim.studies.arms import Chunk, blocks_per_chunk

@@ -7,7 +7,7 @@ from math import isclose, isfinite
 
 import polars as pl
 
-from pickosim.runs.results import Results
+from pickosim.runs.run import Results
 from pickosim.stats.ratings import Ratings
 from pickosim.stats.sprt import Sprt
 from pickosim.studies.sentences import listed, plus_minus, quoted

@@ -41,7 +41,7 @@ from pickosim.learning.weights import Weights, as_bytes, read_weights
 from pickosim.rule_files import as_arguments, rules_text
 from pickosim.runs.run import plan_digest
 from pickosim.runs.tasks import Sums
-from pickosim.stats.moments import Moments, Rate, share_rate
+from pickosim.stats.intervals import Moments, Rate, share_rate
 from pickosim.studies.arms import Chunk
 from pickosim.studies.options import (
     CHECKED,

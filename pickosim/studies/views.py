@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from pickosim.columns import Frame, Row
-from pickosim.runs.results import Results
+from pickosim.runs.run import Results
 
 MOST_ROWS = 24
 """Bots, or panels, that a chart has room for; the tables show more."""
