@@ -16,8 +16,8 @@ import pickosim
 from pickosim.columns import POINTS, Frame
 from pickosim.errors import PickosimError
 from pickosim.reports import charts
-from pickosim.reports.cells import difference_label
 from pickosim.reports.page import captioned, chart_specs, played_facts
+from pickosim.reports.views import difference_label
 from pickosim.runs.run import Results
 from pickosim.stats.intervals import histogram_quantile
 from pickosim.studies.calibrate import FEW_POSITIONS

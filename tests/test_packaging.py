@@ -43,7 +43,7 @@ LAYERS = {
     "tournament_findings tournament ladder rank compare_results compare_findings compare pickup_worths balance_findings "
     "balance train_lessons train calibrate experiments stored warm",
     "  ": "bench",
-    "reports": "layout cells story odds_text listings views charts page notebook",
+    "reports": "layout story odds_text listings views charts page",
     "   ": "api __init__",
     "commands": "terminal parameters runs rules bots games",
     "    ": "cli __main__",

@@ -17,7 +17,6 @@ import pickosim
 from pickosim.cli import run
 from pickosim.columns import Frame
 from pickosim.errors import PickosimError
-from pickosim.reports.cells import shown_columns
 from pickosim.reports.page import (
     MOST_CSV_ROWS,
     MOST_ROWS,
@@ -27,6 +26,7 @@ from pickosim.reports.page import (
     save_charts,
     write_report,
 )
+from pickosim.reports.views import shown_columns
 from pickosim.runs.folder import RunFolder
 from pickosim.studies.compare_results import FRAMES as COMPARE
 from pickosim.studies.stored import load_results

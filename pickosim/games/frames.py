@@ -70,7 +70,7 @@ class Played:
 
     def _repr_html_(self) -> str:
         """What notebooks show; reports know of games, so they are imported when they are asked for."""
-        html: str = import_module("pickosim.reports.notebook").played_html(self)
+        html: str = import_module("pickosim.reports.page").played_html(self)
         return html
 
     @cached_property

@@ -25,7 +25,7 @@ import polars as pl
 
 from pickosim.columns import BY_MEASURE, PERCENT, Format, percent
 from pickosim.errors import lacking
-from pickosim.reports.cells import for_row, name_of, table_size
+from pickosim.reports.views import for_row, name_of, table_size
 from pickosim.runs.folder import records
 from pickosim.runs.run import Results
 from pickosim.stats.intervals import histogram_quantile

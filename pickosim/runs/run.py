@@ -111,7 +111,7 @@ class Results:
 
 def _notebook() -> Any:
     """How notebooks show results: reports know of results, so they are imported when they are asked for."""
-    return import_module("pickosim.reports.notebook")
+    return import_module("pickosim.reports.page")
 
 
 class Study(Protocol):
