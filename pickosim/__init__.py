@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pickosim.errors import PickosimError
     from pickosim.games.frames import Played
     from pickosim.games.recording import Recording, record
+    from pickosim.reports.listings import list_runs
     from pickosim.rule_files import Explanation, explain_rule, explain_rules, load_rules, presets
     from pickosim.rules import RULES_VERSION, SPECIALISTS, WORM, RuleSet
     from pickosim.runs.progress import Progress
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from pickosim.studies.compare import compare
     from pickosim.studies.experiments import experiment
     from pickosim.studies.rank import rank
-    from pickosim.studies.stored import list_runs, load_results
+    from pickosim.studies.study import load_results
     from pickosim.studies.tournament import tournament
     from pickosim.studies.train import train
     from pickosim.turn_odds import odds
@@ -84,9 +85,9 @@ _HOMES = {
     "extend": "api",
     "explain_rule": "rule_files",
     "explain_rules": "rule_files",
-    "list_runs": "studies.stored",
+    "list_runs": "reports.listings",
     "list_strategies": "api",
-    "load_results": "studies.stored",
+    "load_results": "studies.study",
     "load_rules": "rule_files",
     "new": "api",
     "odds": "turn_odds",

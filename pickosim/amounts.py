@@ -1,4 +1,4 @@
-"""Lists, ranges and amounts as people write them: 7,5,3,1, 2-5, 21..30, 250k games, 0.2%."""
+"""Lists, ranges and amounts as people write them: 7,5,3,1, 2-5, 21..30, 250k games, 0.2%, 3.21 ± 0.10."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from decimal import Decimal, InvalidOperation
 from itertools import pairwise
-from math import isfinite, nan
+from math import floor, isfinite, log10, nan
 
 from pickosim.errors import PickosimError
 
@@ -184,3 +184,32 @@ def _plain(value: Decimal) -> str:
     """A decimal without an exponent or trailing zeros."""
     text = f"{value:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+# ---------------------------------------------------------------------------------------- in sentences
+
+
+def plus_minus(value: float, half: float, sign: str = "") -> str:
+    """A number and its error to as many places as make sense: two digits of an error that begins with 1."""
+    if not (isfinite(half) and half > 0):
+        return f"{value:{sign},.4g}" if half == 0 else f"{value:{sign},.4g} ± ?"
+    exponent = floor(log10(half))
+    places = min(6, max(0, -exponent + (half < 1.95 * 10**exponent)))
+    if value and not round(value, places):
+        places = min(6, places + 1)  # so that its sign shows
+    return f"{round(value, places) + 0.0:{sign},.{places}f} ± {half:,.{places}f}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """Words with commas, and the last with an and."""
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def quoted(bot: str) -> str:
+    """A bot's name, marked as such, so that `expected` is not read as a word of the sentence."""
+    return f"`{bot}`"
+
+
+def sentence(text: str) -> str:
+    """A text with a capital letter and a full stop."""
+    return f"{text[0].upper()}{text[1:]}."

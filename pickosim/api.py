@@ -31,8 +31,14 @@ from pickosim.runs.run import resume as resume_run
 from pickosim.studies.kinds import study_kind
 from pickosim.studies.options import CORES, BotList, RunOptions, bot_specs, make_options
 from pickosim.studies.schedule import matchup_lanes, rotations
-from pickosim.studies.stored import check_finished, load_results, planned_study
-from pickosim.studies.study import play_study, study_of, workers_for
+from pickosim.studies.study import (
+    check_finished,
+    load_results,
+    planned_study,
+    play_study,
+    study_of,
+    workers_for,
+)
 from pickosim.studies.tournament import Tournament
 
 if TYPE_CHECKING:

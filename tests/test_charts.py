@@ -21,7 +21,6 @@ from pickosim.reports.views import difference_label
 from pickosim.runs.run import Results
 from pickosim.stats.intervals import histogram_quantile
 from pickosim.studies.calibrate import FEW_POSITIONS
-from pickosim.studies.compare_results import FRAMES as COMPARE
 from pickosim.studies.kinds import study_kind
 from pickosim.studies.measures import MEASURES
 from pickosim.studies.pickup_worths import FRAMES as BALANCE
@@ -29,6 +28,7 @@ from pickosim.studies.pickup_worths import GROUPS
 from pickosim.studies.schedule import lane
 from pickosim.studies.standings import ALL_BOTS
 from pickosim.studies.standings import FRAMES as TOURNAMENT
+from pickosim.studies.variants import FRAMES as COMPARE
 from pickosim.studies.views import MOST_ROWS
 
 LONG = "threshold:target=25,last_dice=2"

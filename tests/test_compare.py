@@ -26,6 +26,7 @@ from scipy.stats import binom
 
 import pickosim
 from pickosim import cli
+from pickosim.amounts import listed, plus_minus
 from pickosim.bots.entrants import split_bot_list
 from pickosim.errors import PickosimError
 from pickosim.games.batch import play_games
@@ -41,13 +42,11 @@ from pickosim.stats.intervals import (
     quantile_difference_interval,
     quantile_interval,
 )
-from pickosim.studies.compare import Compare
-from pickosim.studies.compare_findings import findings
-from pickosim.studies.compare_results import FRAMES
+from pickosim.studies.compare import Compare, findings
 from pickosim.studies.measures import MEASURES
 from pickosim.studies.options import make_options
 from pickosim.studies.schedule import lane
-from pickosim.studies.sentences import listed, plus_minus
+from pickosim.studies.variants import FRAMES
 
 BOTS = ["random", "eager"]
 VARIANTS = ["classic", "french", "extrawurm"]

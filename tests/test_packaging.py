@@ -39,9 +39,8 @@ LAYERS = {
     " ": "turn_odds",
     "stats": "distributions intervals ratings sprt",
     "runs": "provenance tasks progress folder workers run",
-    "studies": "views schedule measures variants options kinds study arms sentences matchup_sums standings "
-    "tournament_findings tournament ladder rank compare_results compare_findings compare pickup_worths balance_findings "
-    "balance train_lessons train calibrate experiments stored warm",
+    "studies": "views schedule measures options kinds study arms matchup_sums standings tournament ladder rank "
+    "variants compare pickup_worths balance_findings balance train_lessons train calibrate experiments warm",
     "  ": "bench",
     "reports": "layout story odds_text listings views charts page",
     "   ": "api __init__",

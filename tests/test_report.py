@@ -28,8 +28,8 @@ from pickosim.reports.page import (
 )
 from pickosim.reports.views import shown_columns
 from pickosim.runs.folder import RunFolder
-from pickosim.studies.compare_results import FRAMES as COMPARE
-from pickosim.studies.stored import load_results
+from pickosim.studies.study import load_results
+from pickosim.studies.variants import FRAMES as COMPARE
 
 in_browser = pytest.mark.skipif(CHROMIUM is None, reason=MISSING)
 

@@ -355,7 +355,7 @@ def show_run(
 ) -> None:
     """Print the results of a finished run again."""
     form = form_of(as_json, as_csv, full)
-    from pickosim.studies.stored import load_results
+    from pickosim.studies.study import load_results
 
     results = load_results(folder)
     if table is None:
@@ -374,8 +374,7 @@ def list_runs(
 ) -> None:
     """List the runs in a folder with their headlines."""
     form = form_of(as_json, as_csv)
-    from pickosim.reports.listings import runs_text
-    from pickosim.studies.stored import list_runs
+    from pickosim.reports.listings import list_runs, runs_text
 
     found = list_runs(folder)
     if form == "json":

@@ -29,7 +29,7 @@ from pickosim.reports.views import for_row, name_of, table_size
 from pickosim.runs.folder import records
 from pickosim.runs.run import Results
 from pickosim.stats.intervals import histogram_quantile
-from pickosim.studies.sentences import is_significant
+from pickosim.studies.measures import is_significant
 from pickosim.studies.views import MOST_ROWS, Crossed, Dots, Lines, View, distinct
 
 try:

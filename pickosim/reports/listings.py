@@ -5,15 +5,18 @@ What only some of them need is imported there: rules are shown at once.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, ConsoleOptions, Group
 from rich.text import Text
 
+from pickosim.errors import PickosimError
 from pickosim.reports.layout import QUIET, Grid, breakable, grid, hanging
 
 if TYPE_CHECKING:
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 
     from pickosim.bots.catalogue import Description, Parameter
     from pickosim.rule_files import Explanation, OptionInUse
+    from pickosim.runs.folder import Manifest
 
 
 # ----------------------------------------------------------------------------------------------------- rules
@@ -192,6 +196,71 @@ def _rewrapped(paragraph: str) -> str:
 
 
 # ------------------------------------------------------------------------------------------------------ runs
+
+
+def list_runs(folder: str | Path = "runs") -> pl.DataFrame:
+    """The runs in a folder, one row per run, the latest last: what was played, how far it came, and its headline.
+
+    If a run is not finished, `games` are those played so far, and `headline` says what is played. One whose manifest
+    cannot be read has the status `unreadable`, and the reason for a headline.
+    """
+    import polars as pl
+
+    columns = "run kind started status played players bots games headline"
+    types = dict.fromkeys(columns.split(), pl.String) | {"games": pl.Int64}
+    frames = [
+        pl.DataFrame([_about(manifest.parent, types)], types)
+        for manifest in sorted(Path(folder).glob("*/manifest.json"))
+    ]
+    return pl.concat([pl.DataFrame(schema=types), *frames]).sort("started", "run")
+
+
+def _about(path: Path, types: Mapping[str, Any]) -> dict[str, Any]:
+    """A run as a row; one that cannot be read, or that no frame takes, would hide all others."""
+    import polars as pl
+
+    from pickosim.runs.folder import RunFolder
+
+    name = os.fsencode(path).decode(errors="backslashreplace")
+    try:
+        row = _row(name, RunFolder(path).manifest())
+        pl.DataFrame([row], types)
+    except PickosimError as error:
+        why = _utf8(str(error))
+    except Exception:  # whatever a plan that nobody has checked leads to
+        why = f"{name}/manifest.json is not the manifest of a run."
+    else:
+        return row
+    return {"run": name, "kind": "", "started": "", "status": "unreadable", "headline": why}
+
+
+def _row(name: str, manifest: Manifest) -> dict[str, Any]:
+    """A run that can be read."""
+    is_finished = manifest["status"] == "finished"
+    return {
+        "run": name,
+        **{key: manifest[key] for key in ("kind", "started", "status")},
+        "played": _utf8(manifest["title"]),
+        **_who(manifest["plan"]),
+        "games": manifest["result"]["games"] if is_finished else manifest["games_played"],
+        "headline": _utf8(manifest["result"]["headline"] if is_finished else manifest["title"]),
+    }
+
+
+def _who(plan: Mapping[str, Any]) -> dict[str, str]:
+    """The players per game and the bots of a plan."""
+    matchups = plan.get("matchups") or [()]
+    sizes = dict.fromkeys(map(len, matchups)) if matchups[0] else plan.get("players", [])
+    listed = sizes if isinstance(sizes, dict | list | tuple) else [sizes]
+    return {
+        "players": ",".join(map(str, listed)),
+        "bots": ", ".join(_utf8(str(entrant["name"])) for entrant in plan.get("entrants", ())),
+    }
+
+
+def _utf8(text: str) -> str:
+    """A text that a frame takes: parts of names that are not UTF-8 are written out."""
+    return text.encode(errors="backslashreplace").decode()
 
 
 def runs_text(runs: pl.DataFrame) -> Iterator[RenderableType]:

@@ -7,12 +7,11 @@ from textwrap import wrap
 
 from rich.text import Text
 
-from pickosim.amounts import ranges_text
+from pickosim.amounts import ranges_text, sentence
 from pickosim.columns import percent
 from pickosim.games.positions import Dice
 from pickosim.reports.layout import QUIET, Grid, grid
 from pickosim.rules import face_name
-from pickosim.studies.sentences import sentence
 from pickosim.turn_odds import (
     Advice,
     Answer,

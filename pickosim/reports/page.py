@@ -16,6 +16,7 @@ from typing import Any
 import polars as pl
 
 from pickosim import __version__
+from pickosim.amounts import listed
 from pickosim.columns import Frame
 from pickosim.errors import PickosimError, lacking, suggest
 from pickosim.files import write_whole
@@ -26,8 +27,7 @@ from pickosim.rule_files import as_arguments, complete_rules, option_texts, rule
 from pickosim.rules import RuleSet
 from pickosim.runs.folder import written
 from pickosim.runs.run import Results
-from pickosim.studies.sentences import listed
-from pickosim.studies.stored import load_results
+from pickosim.studies.study import load_results
 from pickosim.studies.views import View
 
 MOST_ROWS = 1000

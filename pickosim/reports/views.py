@@ -14,6 +14,7 @@ import polars as pl
 from rich.table import Table
 from rich.text import Text
 
+from pickosim.amounts import listed, plus_minus, quoted
 from pickosim.columns import (
     BY_MEASURE,
     NO_VALUE,
@@ -30,10 +31,17 @@ from pickosim.errors import PickosimError, suggest
 from pickosim.reports.layout import Grid, IntervalGrid, grid, wrapped
 from pickosim.runs.folder import records, written
 from pickosim.runs.run import Results
-from pickosim.studies.compare_findings import short
 from pickosim.studies.kinds import study_kind
-from pickosim.studies.measures import MEASURES, WORDED, Measure, measure_format, measure_label
-from pickosim.studies.sentences import SIGNIFICANCE, is_significant, listed, plus_minus, quoted
+from pickosim.studies.measures import (
+    MEASURES,
+    SIGNIFICANCE,
+    WORDED,
+    Measure,
+    is_significant,
+    measure_format,
+    measure_label,
+)
+from pickosim.studies.variants import short
 from pickosim.studies.views import Crossed, Drawn, Listed, TextTable, Title, View
 
 if TYPE_CHECKING:

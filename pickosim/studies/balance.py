@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic.dataclasses import dataclass
 
-from pickosim.amounts import parse_count, parse_share, split_list
+from pickosim.amounts import listed, parse_count, parse_share, split_list
 from pickosim.bots.entrants import Entrant, make_entrants
 from pickosim.bots.loading import load_bot
 from pickosim.columns import Frame
@@ -33,7 +33,7 @@ from pickosim.studies.arms import (
     chunks_of,
     seconds_per_game,
 )
-from pickosim.studies.balance_findings import VIEWS, findings, remarks_of
+from pickosim.studies.balance_findings import VIEWS, findings, remarks_of, the
 from pickosim.studies.ladder import strongest
 from pickosim.studies.options import (
     CHECKED,
@@ -62,10 +62,10 @@ from pickosim.studies.pickup_worths import (
     worth_moments,
 )
 from pickosim.studies.schedule import blocks_for, looks
-from pickosim.studies.sentences import about_few_blocks, listed, the
 from pickosim.studies.study import (
     Frames,
     OneRuleSetStudy,
+    about_few_blocks,
     about_unfinished,
     stored,
     study_function,

@@ -10,13 +10,13 @@ from typing import Any
 
 import polars as pl
 
-from pickosim.amounts import amount_text
+from pickosim.amounts import amount_text, listed, plus_minus, quoted, sentence
 from pickosim.columns import Row
 from pickosim.runs.run import Results
 from pickosim.stats.distributions import normal_quantile
 from pickosim.stats.intervals import CONFIDENCE, Estimate, simultaneous
 from pickosim.studies.ladder import strength, strongest
-from pickosim.studies.measures import with_adjusted
+from pickosim.studies.measures import SIGNIFICANCE, half_width, is_significant, with_adjusted
 from pickosim.studies.pickup_worths import (
     BALANCED,
     FRAMES,
@@ -27,16 +27,6 @@ from pickosim.studies.pickup_worths import (
     TOO_WEAK,
     UNDECIDED,
     rounded_up,
-)
-from pickosim.studies.sentences import (
-    SIGNIFICANCE,
-    half_width,
-    is_significant,
-    listed,
-    plus_minus,
-    quoted,
-    sentence,
-    the,
 )
 from pickosim.studies.views import Crossed, Dots, Drawn, Lines, Rows, View, distinct
 
@@ -65,6 +55,11 @@ def findings(
 def points(row: Row, name: str = "gain") -> str:
     """A difference of win shares with half its interval, in points, e.g. +3.63 ± 0.15."""
     return plus_minus(100 * row[name], 100 * half_width(row, name), sign="+")
+
+
+def the(specialist: str) -> str:
+    """A specialist in a sentence."""
+    return f"the {specialist.replace('-', ' ')}"
 
 
 def level_words(row: Row) -> str:

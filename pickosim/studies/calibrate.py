@@ -17,6 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 from pydantic.dataclasses import dataclass
 
+from pickosim.amounts import plus_minus, quoted
 from pickosim.bots.entrants import Entrant, make_entrants
 from pickosim.bots.loading import load_bot
 from pickosim.columns import POINTS, Frame, Row, frames_by_name, percent
@@ -41,7 +42,7 @@ from pickosim.stats.intervals import (
     stratified_mean,
 )
 from pickosim.studies.arms import Chunk, Job, chunks_of
-from pickosim.studies.measures import rate_columns
+from pickosim.studies.measures import half_width, rate_columns
 from pickosim.studies.options import (
     CHECKED,
     Count,
@@ -52,7 +53,6 @@ from pickosim.studies.options import (
     Seed,
     written,
 )
-from pickosim.studies.sentences import half_width, plus_minus, quoted
 from pickosim.studies.study import (
     Frames,
     OneRuleSetStudy,

@@ -351,6 +351,9 @@ def about_bot(of: ArmSums, stronger: str | None) -> ArmSums:
 
 # -------------------------------------------------------------------------------------------- parts of rows
 
+SIGNIFICANCE = 0.05
+"""A difference is called significant if its corrected p value is below."""
+
 
 def rate_columns(name: str, rate: Rate | Sequence[float | None]) -> Row:
     """A rate and the ends of its interval as columns."""
@@ -361,6 +364,16 @@ def with_adjusted(rows: Sequence[Row]) -> list[Row]:
     """The rows with `p_adjusted`: their p values, corrected for all of them; None where there is none."""
     values = iter(adjusted([row["p_value"] for row in rows if row["p_value"] is not None]))
     return [row | {"p_adjusted": None if row["p_value"] is None else next(values)} for row in rows]
+
+
+def is_significant(row: Row) -> bool:
+    """Whether a difference is, after correction for all of its table."""
+    return row["p_adjusted"] is not None and bool(row["p_adjusted"] < SIGNIFICANCE)
+
+
+def half_width(row: Row, name: str) -> float:
+    """Half the interval of a rate."""
+    return float(row[f"{name}_high"] - row[f"{name}_low"]) / 2
 
 
 # --------------------------------------------------------------------------------------------------- by name

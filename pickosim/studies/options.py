@@ -27,7 +27,14 @@ from typing import (
     get_type_hints,
 )
 
-from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+)
 from pydantic.dataclasses import dataclass as checked_dataclass
 
 from pickosim.amounts import parse_count, parse_share, split_list
@@ -36,13 +43,12 @@ from pickosim.bots.guard import ANSWER_SECONDS, check_seconds
 from pickosim.bots.loading import as_specs
 from pickosim.bots.strategy import Strategy
 from pickosim.errors import PickosimError, suggest
-from pickosim.rule_files import load_rules
+from pickosim.rule_files import complete_rules, load_rules
 from pickosim.rules import RuleSet, check_players
 from pickosim.runs.folder import EXPORTS
 from pickosim.runs.progress import Progress
 from pickosim.stats.sprt import Sprt
 from pickosim.studies.schedule import player_counts
-from pickosim.studies.variants import FROM_PLAN
 
 CORES = os.cpu_count() or 1
 
@@ -161,6 +167,18 @@ def parsed_by(parse: Callable[[Any], Any]) -> AfterValidator:
 
     return AfterValidator(value_of)
 
+
+def _from_plan(rules: Any) -> Any:
+    """Rules, or each of a list, that a plan has in full; others as they are."""
+    if isinstance(rules, list):
+        return [_from_plan(each) for each in rules]
+    return complete_rules(rules) if isinstance(rules, dict) else rules
+
+
+FROM_PLAN = BeforeValidator(_from_plan)
+
+StoredRules = Annotated[RuleSet, FROM_PLAN]
+"""Rules in a plan: all options, whatever the file or preset says later."""
 
 Bot = str | Strategy | type[Strategy]
 BotList = str | Sequence[Bot]

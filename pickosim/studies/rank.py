@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 from pydantic.dataclasses import dataclass
 
+from pickosim.amounts import quoted
 from pickosim.bots.entrants import Entrant, make_entrants
 from pickosim.bots.loading import built_in_players
 from pickosim.columns import Frame, frames_by_name
@@ -30,7 +31,6 @@ from pickosim.studies.options import (
     written,
 )
 from pickosim.studies.schedule import Matchup, blocks_for, round_robin
-from pickosim.studies.sentences import quoted
 from pickosim.studies.standings import ANCHOR, counted, ratings_of, tournament_frames
 from pickosim.studies.study import (
     Frames,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -31,25 +31,30 @@ from pickosim.runs.provenance import Sources
 from pickosim.runs.run import Results, plan_digest, run
 from pickosim.runs.run import Study as Played
 from pickosim.runs.workers import Workers
+from pickosim.studies.kinds import study_kind
 from pickosim.studies.measures import COUNTED
 from pickosim.studies.options import (
     CHECKED,
     RUN_OPTIONS,
     Option,
     RunOptions,
+    StoredRules,
     Texts,
     declared,
     described,
     make_options,
     written,
 )
-from pickosim.studies.variants import StoredRules
+from pickosim.studies.schedule import Earlier
 from pickosim.studies.views import View
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 Frames = dict[str, pl.DataFrame]
+
+FEW_BLOCKS = 100
+"""With fewer blocks there is little to be seen: half an interval of a win share is up to 10 points."""
 
 ALWAYS = (
     "studies.schedule",
@@ -222,6 +227,33 @@ def study_of(kind: type[Study], manifest: Manifest) -> Study:
     return study
 
 
+def planned_study(manifest: Manifest) -> Any:
+    """The study that a manifest's plan describes; no bot is loaded."""
+    return study_kind(manifest["kind"]).from_plan(manifest["plan"])
+
+
+def load_results(folder: str | Path) -> Results:
+    """The results of a finished run; the checksums of its manifest and tables are compared."""
+    run_folder = RunFolder(Path(folder))
+    manifest = run_folder.manifest()
+    check_finished(run_folder.path, manifest)
+    study = planned_study(manifest)
+    if manifest["tables"] != list(study.tables):
+        raise PickosimError(f"{folder} does not have the tables of its plan.")
+    frames = {name: run_folder.frame(name, manifest) for name in study.tables}
+    for name, frame in frames.items():
+        if dict(frame.schema) != study.tables[name].schema:
+            raise PickosimError(f"{folder}: the table {name} does not have its columns.")
+    return Results(frames, manifest, run_folder.path)
+
+
+def check_finished(folder: Path, manifest: Manifest) -> None:
+    """Refuse a run that is not finished."""
+    if manifest["status"] != "finished":
+        command = RunFolder(folder).resume_command
+        raise PickosimError(f"{folder} is not finished. To resume it: {command}")
+
+
 def _check_versions(kind: type[Study], plan: Mapping[str, Any], version: str) -> None:
     """Refuse a plan of other rules or sources than these."""
     if plan.get("rules_version") != RULES_VERSION:
@@ -254,6 +286,25 @@ def about_unfinished(unfinished: int) -> Iterator[str]:
     """A remark on games that the turn limit ended."""
     if unfinished:
         yield f"{unfinished:,} games were ended by the turn limit."
+
+
+def about_few_blocks(fewest: int) -> Iterator[str]:
+    """A warning if blocks are few."""
+    if fewest < FEW_BLOCKS:
+        yield (
+            f"With only {fewest:,} {'block' if fewest == 1 else 'blocks'} (games with the same dice), "
+            "intervals are wide, and small differences do not show."
+        )
+
+
+def about_optional_stopping(earlier: Sequence[Earlier], blocks: int) -> Iterator[str]:
+    """A warning if games were added to those of earlier runs."""
+    if any(run.blocks < blocks for run in earlier):
+        yield (
+            "Games were added after earlier results were known. To play on until a difference is significant is optional "
+            "stopping, which finds differences that are not there: decide on the number of games first, or test with "
+            "--sprt."
+        )
 
 
 # ------------------------------------------------------------------------------------------------- how it is played

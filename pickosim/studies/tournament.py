@@ -6,11 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, asdict, replace
 from functools import cached_property
 from itertools import cycle, islice
+from math import isclose, isfinite
 from typing import Annotated, Any, ClassVar
 
+import polars as pl
 from pydantic.dataclasses import dataclass
 
-from pickosim.amounts import parse_count, parse_points, points_by_place
+from pickosim.amounts import listed, parse_count, parse_points, plus_minus, points_by_place, quoted
 from pickosim.bots.entrants import ALL, Entrant, expand, make_entrants, numbered
 from pickosim.bots.loading import built_in_players
 from pickosim.columns import Frame
@@ -20,6 +22,7 @@ from pickosim.rule_files import rules_text
 from pickosim.rules import check_players
 from pickosim.runs.tasks import Sums
 from pickosim.stats.intervals import Moments, stratified_mean
+from pickosim.stats.ratings import Ratings
 from pickosim.stats.sprt import Sprt
 from pickosim.stats.sprt import parse as parse_sprt
 from pickosim.studies.arms import Chunk, blocks_per_chunk
@@ -47,30 +50,27 @@ from pickosim.studies.schedule import (
     looks,
     round_robin,
 )
-from pickosim.studies.sentences import about_few_blocks, about_optional_stopping, quoted
 from pickosim.studies.standings import (
     FRAMES,
     MAIN_FRAME,
+    VIEWS,
+    Measured,
     Points,
     Shares,
     points_text,
     ratings_of,
+    scale_of,
     tables_with,
     tournament_frames,
 )
 from pickosim.studies.study import (
     Frames,
     OneRuleSetStudy,
+    about_few_blocks,
+    about_optional_stopping,
     about_unfinished,
     stored,
     study_function,
-)
-from pickosim.studies.tournament_findings import (
-    VIEWS,
-    about_first,
-    about_focus,
-    about_ratings,
-    about_test,
 )
 
 DEFAULT_GAMES, DEFAULT_CAP = "20k", "10M"
@@ -481,6 +481,114 @@ class Tournament(OneRuleSetStudy):
             f"The widest 95 % interval of a win share is ± {100 * widest:.3f} points; ± {100 * wanted:g} "
             f"were asked for{end}"
         )
+
+
+# ------------------------------------------------------------------------------------------------ headline
+
+
+def about_first(shares: Shares, bots: Sequence[str], comparable: bool) -> str:
+    """Who is first, and whether its lead is significant; the bots are in the order of the standings.
+
+    `comparable`: whether all bots had the same opponents.
+    """
+    first, *others = bots
+    subject, share = quoted(first), _in_words(shares, shares.measured(first))
+    if not others:
+        return f"{subject} {share}."
+    if not comparable:
+        return f"{subject} is first: it {share}. The bots had different opponents; ratings allow for that."
+    lead = shares.difference(first, others[0])
+    if not lead.value:
+        return f"{subject} and {quoted(others[0])} are level: each {share}."
+    return f"{subject} is first: it {_compared(shares, first, lead)} than {quoted(others[0])}{_chance(lead)}."
+
+
+def about_focus(shares: Shares, bot: str, rivals: int) -> str:
+    """How the bot of a gauntlet does, and whether that differs significantly from an even share."""
+    share, even = shares.measured(bot), shares.even
+    apart = Measured(*(end - even for end in share))
+    return (
+        f"Against {rivals} {'bot' if rivals == 1 else 'bots'}, {quoted(bot)} {_compared(shares, bot, apart)} than an "
+        f"even share{_chance(apart)}."
+    )
+
+
+def _in_words(shares: Shares, share: Measured) -> str:
+    """What a bot wins, with half its interval."""
+    return _words(shares).format(plus_minus(shares.shown(share.value), shares.scale * share.half))
+
+
+def _compared(shares: Shares, bot: str, apart: Measured) -> str:
+    """What a bot wins, and how much more or less that is, to as many places."""
+    value, half = abs(shares.scale * apart.value), shares.scale * apart.half
+    difference = plus_minus(value, half)
+    places = max(1, len(difference.split()[0].partition(".")[2]))
+    if isfinite(half):
+        difference = f"{value:.{places}f} ± {half:.{places}f}"
+    share = f"{shares.shown(shares.measured(bot).value):.{places}f}"
+    points = " points" if shares.points is None else ""
+    return f"{_words(shares).format(share)}, {difference}{points} {'more' if apart.value > 0 else 'less'}"
+
+
+def _words(shares: Shares) -> str:
+    return "wins {} % of its games" if shares.points is None else "averages {} points per game"
+
+
+def _chance(apart: Measured) -> str:
+    return "" if apart.low > 0 or apart.high < 0 else ", which could be chance"
+
+
+def about_test(
+    test: Sprt, verdict: str | None, bot: str, rivals: Sequence[str], games: int, share: Measured
+) -> str:
+    """What a sequential test decided, and what was measured; which hypothesis is true, no test says."""
+    against = f"even against {listed([quoted(rival) for rival in rivals])}"
+    if verdict == "H0":
+        decided, risk = _below(quoted(bot), test.high, against), test.beta
+    elif verdict == "H1":
+        decided, risk = _above(quoted(bot), test.low, against), test.alpha
+    else:
+        decided, risk = "", max(test.alpha, test.beta)
+    result = f"Measured: {100 * share.value:.1f} % ± {100 * share.half:.1f}"
+    if not decided:
+        low, high = (f"{100 * off:+g}" for off in (test.low, test.high))
+        return (
+            f"Not decided within {games:,} games: {quoted(bot)} may be {low} or {high} points off {against} "
+            f"(test at {100 * risk:g} %). {result}."
+        )
+    return (
+        f"Stopped after {games:,} games: {decided} (test at {100 * risk:g} %). {result}; stopping early overstates "
+        "differences."
+    )
+
+
+def _below(bot: str, off: float, even: str) -> str:
+    """That a bot wins less than so far off an even share."""
+    if off > 0:
+        return f"{bot} is not {_points(off)} better than {even}"
+    return f"{bot} is {f'more than {_points(-off)} ' if off else ''}worse than {even}"
+
+
+def _above(bot: str, off: float, even: str) -> str:
+    """That a bot wins more than so far off an even share."""
+    if off < 0:
+        return f"{bot} is not {_points(-off)} worse than {even}"
+    return f"{bot} is {f'more than {_points(off)} ' if off else ''}better than {even}"
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:g} point{'' if isclose(share, 0.01) else 's'}"
+
+
+def about_ratings(rated: Ratings, standings: pl.DataFrame) -> Iterator[str]:
+    """What the ratings of several bots are relative to, and which bots have none, and why."""
+    if len(rated.ratings) > 2:
+        yield scale_of(rated.ratings)
+    for row in standings.iter_rows(named=True):
+        if reason := rated.unrated.get(row["bot"]):
+            games = f"of its {row['games']:,} games"
+            known = {0.0: f"won none {games}", 1.0: f"won all {games}"}
+            yield f"{quoted(row['bot'])} {known.get(row['win_share'], reason)}, so it has no rating."
 
 
 tournament = study_function(Tournament)

@@ -1,43 +1,67 @@
-"""Rules of a study: how they are kept in a plan, and variants from presets, files, `--set` and `--sweep`."""
+"""Variants of the rules: how they are written, games of all with the same dice, result tables."""
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product, takewhile
 from math import prod
 from pathlib import Path
-from typing import Annotated, Any
+from typing import NamedTuple
 
-from pydantic import BeforeValidator
-from pydantic.dataclasses import dataclass
+import numpy as np
+import polars as pl
+from pydantic.dataclasses import dataclass as checked_dataclass
 
-from pickosim.amounts import expand_range, split_list
+from pickosim.amounts import expand_range, quoted, sentence, split_list
 from pickosim.bots.entrants import numbered
+from pickosim.columns import POINTS, Frame, Row, frames_by_name
+from pickosim.engine.tally import Tally
 from pickosim.errors import PickosimError, RulesError, suggest
-from pickosim.rule_files import complete_rules, differences, load_rules
+from pickosim.rule_files import as_arguments, complete_rules, differences, load_rules
 from pickosim.rules import RuleSet
-
-
-def _from_plan(rules: Any) -> Any:
-    """Rules, or each of a list, that a plan has in full; others as they are."""
-    if isinstance(rules, list):
-        return [_from_plan(each) for each in rules]
-    return complete_rules(rules) if isinstance(rules, dict) else rules
-
-
-FROM_PLAN = BeforeValidator(_from_plan)
-
-StoredRules = Annotated[RuleSet, FROM_PLAN]
-"""Rules in a plan: all options, whatever the file or preset says later."""
+from pickosim.runs.run import Results
+from pickosim.runs.tasks import Sums
+from pickosim.stats.intervals import (
+    NO_RATE,
+    Estimate,
+    Rate,
+    Reading,
+    difference,
+    grouped_counts,
+    histogram_quantile,
+    quantile_difference_interval,
+    quantile_interval,
+    rate,
+)
+from pickosim.studies.arms import Arm, ArmsJob, play_arm
+from pickosim.studies.measures import (
+    MEASURES,
+    SIGNIFICANCE,
+    ArmSums,
+    Ints,
+    Measure,
+    about_bot,
+    arm_of,
+    arms_summed,
+    block_values,
+    measure_label,
+    rate_columns,
+    with_adjusted,
+)
+from pickosim.studies.options import StoredRules
+from pickosim.studies.schedule import Matchup, bots_by_seat, rotations
+from pickosim.studies.views import Dots, Drawn, View
 
 MOST_VARIANTS = 100
 """Variants per run at most: a typing mistake should not sweep a million."""
 
 
-@dataclass(frozen=True)
+@checked_dataclass(frozen=True)
 class Variant:
     """Rules in a comparison, under their name there."""
 
@@ -147,3 +171,366 @@ def _refuse_twice(swept: Sequence[Sequence[str]]) -> None:
             raise RulesError(
                 f"{option} is swept twice; give all its values at once: --sweep {option}={values}."
             )
+
+
+# ---------------------------------------------------------------------------------------- games and sums
+
+HISTOGRAMS = ("turns", "rolls")
+"""Measures whose values are all counted, for percentiles."""
+
+
+@dataclass(frozen=True)
+class CompareJob(ArmsJob):
+    """Games of one matchup under all variants; an arm per variant."""
+
+    matchup: Matchup
+    variants: tuple[RuleSet, ...]
+    reference: int
+
+    @property
+    def arms(self) -> list[Arm]:
+        """One per variant."""
+        return [self._arm(rules) for rules in self.variants]
+
+    def _arm(self, rules: RuleSet) -> Arm:
+        return Arm(self.matchup, rules, rotations=rotations(self.matchup))
+
+    @property
+    def in_hand(self) -> int:
+        """The rotations of the reference, and of the variant that is compared with it."""
+        return 2 * len(rotations(self.matchup))
+
+    def play(self, seed: int, first: int, blocks: int) -> tuple[Sums, list[Tally]]:
+        """`blocks`; all of `arms_summed` by variant; histograms (A, GROUPS, T) of HISTOGRAMS."""
+        base_tallies = self._play(self.variants[self.reference], seed, first, blocks)
+        base = self._values(base_tallies, first)
+        values, histograms = [], []
+        for number, rules in enumerate(self.variants):
+            is_base = number == self.reference
+            tallies = base_tallies if is_base else self._play(rules, seed, first, blocks)
+            values.append(base if is_base else self._values(tallies, first))
+            counted = [[MEASURES[name].counted(t) for t in tallies] for name in HISTOGRAMS]
+            histograms.append([grouped_counts(of_games, first) for of_games in counted])
+        sums = {"blocks": np.array(blocks, np.int64), **arms_summed(values, base)}
+        for name, of_arms in zip(HISTOGRAMS, zip(*histograms, strict=True), strict=True):
+            sums[name] = _stacked(of_arms)
+        return sums, []
+
+    def _play(self, rules: RuleSet, seed: int, first: int, blocks: int) -> list[Tally]:
+        """One tally per rotation."""
+        tally = play_arm(self._arm(rules), seed, first, blocks, follow_lead=True)
+        return tally.by_rotation(len(rotations(self.matchup)))
+
+    def _values(self, tallies: Sequence[Tally], first: int) -> Ints:
+        bots = bots_by_seat(self.matchup, first, len(tallies[0].turns))
+        return block_values(tallies, self.matchup, bots)
+
+
+def _stacked(arrays: Sequence[Ints]) -> Ints:
+    """Stacked; a histogram that ends earlier is padded with 0."""
+    longest = max(array.shape[-1] for array in arrays)
+    return np.stack([np.pad(array, [(0, 0), (0, longest - array.shape[-1])]) for array in arrays])
+
+
+FRAMES = frames_by_name(
+    Frame(
+        "measures",
+        "One row per number of players, variant and measure.",
+        "players variant measure games value± difference± p_value p_adjusted",
+    ),
+    Frame(
+        "seats",
+        "One row per number of players, variant and seat.",
+        "players variant seat games win_share± difference±",
+        formats={"difference": POINTS},
+    ),
+    Frame(
+        "lengths",
+        "One row per number of players, variant and length of a game.",
+        "players variant turns games",
+        {"games": "Games of that length."},
+    ),
+    Frame("variants", "One row per variant.", "variant differs rules"),
+)
+
+MAIN_FRAME = "measures"
+
+
+class Side(NamedTuple):
+    """A variant with one number of players: its sums, and the products of its values with the reference's."""
+
+    variant: Variant
+    sums: ArmSums
+    crossed: Ints
+    """(V, V)"""
+    histograms: dict[str, Ints]
+    """Histograms of turns and rolls, (GROUPS, T) each."""
+
+
+class Setting(NamedTuple):
+    """All variants with one number of players, and which of them is the reference."""
+
+    sides: tuple[Side, ...]
+    reference: int
+
+    @property
+    def base(self) -> Side:
+        """The reference."""
+        return self.sides[self.reference]
+
+    @property
+    def stronger(self) -> str | None:
+        """The bot that wins most by its fair share in the reference; None if all are the same."""
+        return self.base.sums.stronger
+
+
+def setting_of(
+    variants: Sequence[Variant], reference: int, matchup: Matchup, part: Sums
+) -> Setting:
+    """The sums of one number of players, variant by variant."""
+    per_block = len(rotations(matchup))
+    stronger = _stronger(arm_of(part, reference, matchup, per_block))
+    sides = [
+        Side(
+            variant,
+            about_bot(arm_of(part, number, matchup, per_block), stronger),
+            part["crossed"][number],
+            {name: part[name][number] for name in ("turns", "rolls")},
+        )
+        for number, variant in enumerate(variants)
+    ]
+    return Setting(tuple(sides), reference)
+
+
+def _stronger(base: ArmSums) -> str | None:
+    bots = list(dict.fromkeys(base.matchup))
+    if len(bots) < 2:
+        return None
+    return max(bots, key=lambda bot: base.wins_by_fair_share(bot).value)
+
+
+def compare_frames(settings: Sequence[Setting]) -> dict[str, pl.DataFrame]:
+    """All tables; one setting per number of players."""
+    rows: dict[str, list[Row]] = {
+        "measures": with_adjusted([row for setting in settings for row in _measures(setting)]),
+        "seats": [row for setting in settings for row in _seats(setting)],
+        "lengths": [row for setting in settings for row in _lengths(setting)],
+        "variants": [
+            {
+                "variant": side.variant.name,
+                "differs": what_differs(settings[0].base.variant.rules, side.variant.rules),
+                "rules": json.dumps(side.variant.rules.as_dict(), ensure_ascii=False),
+            }
+            for side in settings[0].sides
+        ],
+    }
+    return {name: frame.build(rows[name]) for name, frame in FRAMES.items()}
+
+
+def _measures(setting: Setting) -> Iterator[Row]:
+    for side in setting.sides:
+        for measure in MEASURES.values():
+            if measure.name == "skill" and setting.stronger is None:
+                continue
+            found = _percentile if measure.percentile else _rate
+            yield {
+                **_common(side),
+                "measure": measure.name,
+                "games": side.sums.games,
+                **found(setting, side, measure),
+            }
+
+
+def _seats(setting: Setting) -> Iterator[Row]:
+    for side in setting.sides:
+        for seat in range(side.sums.players):
+            reading = side.sums.win_share_of_seat(seat)
+            base = setting.base.sums.win_share_of_seat(seat)
+            yield {
+                **_common(side),
+                "seat": seat,
+                "games": side.sums.games,
+                **rate_columns("win_share", rate(side.sums, reading)),
+                **rate_columns("difference", _differs(setting, side, reading, base)[0]),
+            }
+
+
+def _lengths(setting: Setting) -> Iterator[Row]:
+    for side in setting.sides:
+        for turns, games in enumerate(side.histograms["turns"].sum(axis=0)):
+            if games:
+                yield {**_common(side), "turns": turns, "games": int(games)}
+
+
+def _common(side: Side) -> Row:
+    return {"players": side.sums.players, "variant": side.variant.name}
+
+
+def _rate(setting: Setting, side: Side, measure: Measure) -> Row:
+    """A measure that is a mean, a share or a ratio, with its paired difference."""
+    reading, base = measure.read(side.sums), measure.read(setting.base.sums)
+    apart, estimate = _differs(setting, side, reading, base)
+    return {
+        **rate_columns("value", rate(side.sums, reading)),
+        **rate_columns("difference", apart),
+        "p_value": None if estimate is None else estimate.p_value,
+    }
+
+
+def _differs(
+    setting: Setting, side: Side, reading: Reading, base: Reading
+) -> tuple[Rate, Estimate | None]:
+    """How far a measure differs from the reference's, with its interval and as an estimate."""
+    if side is setting.base:
+        return NO_RATE, None
+    if not what_differs(setting.base.variant.rules, side.variant.rules):
+        return Rate(0.0, 0.0, 0.0), Estimate(0.0, 0.0)
+    estimate = difference(side.sums, reading, setting.base.sums, base, side.crossed)
+    return Rate(estimate.mean, *estimate.interval()), estimate
+
+
+def _percentile(setting: Setting, side: Side, measure: Measure) -> Row:
+    """A percentile of turns or rolls, and how far it differs from the reference's."""
+    assert measure.percentile is not None
+    name, percent = measure.percentile
+    blocks, quantile = side.sums.blocks, percent / 100
+    own, base = (of.histograms[name] for of in (side, setting.base))
+    value = int(histogram_quantile(own.sum(axis=0), quantile))
+    apart = NO_RATE
+    if side is not setting.base:
+        apart = Rate(
+            value - int(histogram_quantile(base.sum(axis=0), quantile)),
+            *quantile_difference_interval(own, base, quantile, blocks),
+        )
+    return {
+        **rate_columns("value", (value, *quantile_interval(own.sum(axis=0), quantile, blocks))),
+        **rate_columns("difference", apart),
+        "p_value": None,
+    }
+
+
+# --------------------------------------------------------------------------------------------------- views
+
+LONGEST_NAME = 24
+"""Letters of a reference that every sentence repeats."""
+
+DRAWN = ("turns", "first_seat", "skill")
+"""The measures whose differences a terminal draws."""
+
+
+def short(reference: str) -> str:
+    """The reference by name, unless that is long to repeat."""
+    return reference if len(reference) <= LONGEST_NAME else "the reference"
+
+
+def _tested(results: Results) -> pl.DataFrame:
+    """What is compared, without measures in which nothing differs at all."""
+    tested = results.measures.filter(pl.col("p_adjusted").is_not_null())
+    return tested.filter((pl.col("difference") != 0).any().over("measure"))
+
+
+def _unchanged(results: Results) -> str:
+    """The measures in which nothing differs at all."""
+    largest = results.measures.group_by("measure", maintain_order=True).agg(
+        pl.col("difference").abs().max()
+    )
+    same = largest.filter(pl.col("difference") == 0)["measure"].to_list()
+    names = "; ".join(map(measure_label, same))
+    return f"No difference at all, and not drawn: {names}." if same else ""
+
+
+def _main_differences(results: Results) -> pl.DataFrame:
+    """The differences that a terminal draws, measure by measure and variant by variant."""
+    reference = results.manifest["result"]["reference"]
+    rows = results.measures.filter(pl.col("variant") != reference)
+    variants = list(dict.fromkeys(rows["variant"]))
+    parts = [rows.filter(measure=name, variant=variant) for name in DRAWN for variant in variants]
+    return pl.concat(parts) if parts else rows
+
+
+def _difference_title(results: Results, rows: Sequence[Row]) -> str:
+    bots = set(results.manifest["result"].get("stronger", {}).values())
+    bot = quoted(*bots) if len(bots) == 1 else "the stronger bot"
+    reference = short(results.manifest["result"]["reference"])
+    label = measure_label(rows[0]["measure"], bot)
+    return sentence(f"{label}: difference from {reference}").rstrip(".")
+
+
+def _variants(results: Results) -> pl.DataFrame:
+    """The variants, with the arguments that give their rules."""
+    reference = results.manifest["result"]["reference"]
+    return pl.DataFrame(
+        {
+            "variant": row["variant"],
+            "differs": "the reference"
+            if row["variant"] == reference
+            else row["differs"] or "nothing",
+            "rules": shlex.join(as_arguments(complete_rules(json.loads(row["rules"])))),
+        }
+        for row in results.variants.to_dicts()
+    )
+
+
+VIEWS = (
+    View(
+        FRAMES["measures"],
+        "What a variant changes",
+        "Difference from the reference, both with the same dice, with 95 % intervals; every small chart has its own "
+        f"scale; points are percentage points. A full dot is significant (p below {SIGNIFICANCE:g}, corrected for "
+        "the number of comparisons), a hollow one could be chance.",
+        remark=_unchanged,
+        name="effects",
+        chart=Dots(
+            "difference",
+            "variant",
+            "difference from the reference",
+            panel="measure",
+            group="players",
+            at=0,
+            tested=True,
+            own_scales=True,
+            rows=_tested,
+        ),
+        text=(
+            "measures",
+            Drawn(
+                _difference_title,
+                "variant players difference",
+                "difference",
+                {"difference": "difference "},
+                each="measure",
+                rows=_main_differences,
+            ),
+        ),
+        brief=("main_measures",),
+        leads=True,
+    ),
+    View(
+        FRAMES["lengths"],
+        "Length of a game",
+        "The dot is the median; half of all games lie in the bar, nine in ten on the line.",
+        chart="variant_lengths",
+    ),
+    View(
+        FRAMES["seats"],
+        "Seats",
+        "What a seat wins above or below an even share, with 95 % intervals. Seat 0 begins.",
+        chart=Dots(
+            "win_share",
+            "variant",
+            "points above an even share",
+            panel="players",
+            group="seat",
+            at=0,
+            above="even",
+            rows=lambda results: results.seats.with_columns(even=1 / pl.col("players")),
+        ),
+    ),
+    View(
+        FRAMES["variants"],
+        "The variants",
+        "What each differs in from the reference, and how it is asked for.",
+        rows=_variants,
+        is_open=True,
+    ),
+)
