@@ -381,7 +381,7 @@ def assert_same(a: Results, b: Results) -> None:
 
 @pytest.mark.parametrize("options", [{"chunk": 17}, {"chunk": 50, "workers": 2}])
 def test_results_are_the_same_for_any_chunks_and_workers(whole, options, monkeypatch):
-    monkeypatch.setattr(run_module, "SMALL_STAGE", 0)  # two workers play, and not this process
+    monkeypatch.setattr(run_module, "SMALL_CHUNK", 0)  # two workers play, and not this process
     assert_same(small(**options), whole)
 
 

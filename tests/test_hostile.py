@@ -178,7 +178,7 @@ def test_a_bot_that_would_end_the_process_is_reported(line, said):
 @pytest.fixture
 def only_workers(monkeypatch) -> None:
     """Nothing is played in this process."""
-    monkeypatch.setattr(run_module, "SMALL_STAGE", 0)
+    monkeypatch.setattr(run_module, "SMALL_CHUNK", 0)
     monkeypatch.setattr(run_module, "MOST_WARMED", 0)
 
 

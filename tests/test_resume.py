@@ -56,7 +56,7 @@ def assert_whole(results: pickosim.Results, whole: pickosim.Results) -> None:
 
 SCRIPT = """
 import sys, pickosim, pickosim.runs.run
-pickosim.runs.run.SMALL_STAGE = 0  # so that workers play even this little
+pickosim.runs.run.SMALL_CHUNK = 0  # so that workers play even this little
 pickosim.tournament({bots!r}, "extrawurm", 2, {games}, seed=3, out={folder!r}, chunk={chunk},
                     workers={workers}, save_games=True)
 """

@@ -267,7 +267,7 @@ def whole() -> Results:
 @pytest.fixture
 def only_workers(monkeypatch) -> None:
     """Even a small run is played by workers, none of it in this process."""
-    monkeypatch.setattr(run_module, "SMALL_STAGE", 0)
+    monkeypatch.setattr(run_module, "SMALL_CHUNK", 0)
 
 
 @pytest.mark.parametrize("workers", [2, 8])
@@ -309,8 +309,8 @@ def played_here(monkeypatch) -> list[str]:
     [
         ({"WORKER_START": inf}, 7, []),
         ({"WORKER_START": 0}, 1, [2]),
-        ({"SMALL_STAGE": 998}, 0, [2]),
-        ({"SMALL_STAGE": 999, "WORKER_START": inf}, 7, []),
+        ({"SMALL_CHUNK": 140}, 0, [2]),
+        ({"SMALL_CHUNK": 141, "WORKER_START": inf}, 7, []),
     ],
     ids=["all here", "one chunk here", "all by workers", "just small enough"],
 )
@@ -324,7 +324,7 @@ def test_where_a_small_run_is_played_changes_nothing(
     assert (len(played_here), pools) == (here, pools_started)
 
 
-@pytest.mark.parametrize("limit", ["SMALL_STAGE", "WORKER_START"])
+@pytest.mark.parametrize("limit", ["SMALL_CHUNK", "WORKER_START"])
 def test_where_a_run_of_one_chunk_is_played_changes_nothing(monkeypatch, pools, played_here, limit):
     """A chunk that was begun in this process ends there: without any left, workers are not started."""
     play = partial(tournament, ["eager", "random"], "extrawurm", 2, 60, seed=4)
@@ -332,12 +332,12 @@ def test_where_a_run_of_one_chunk_is_played_changes_nothing(monkeypatch, pools, 
     assert (len(played_here), pools) == (1, [])
     monkeypatch.setattr(run_module, limit, 0)
     assert_same(play(workers=2), alone)
-    by_workers = limit == "SMALL_STAGE"
+    by_workers = limit == "SMALL_CHUNK"
     assert (len(played_here), pools) == ((1, [2]) if by_workers else (2, []))
 
 
 def test_one_worker_is_this_process(monkeypatch, pools):
-    monkeypatch.setattr(run_module, "SMALL_STAGE", 0)
+    monkeypatch.setattr(run_module, "SMALL_CHUNK", 0)
     monkeypatch.setattr(run_module, "WORKER_START", 0)
     assert tournament(["eager", "random"], games=60, chunk=5).games == 60
     assert pools == []
@@ -587,7 +587,7 @@ def test_choices_are_those_of_all_orders_of_the_tied(players):
 
 def test_workers_play_in_the_directory_of_their_run(tmp_path, monkeypatch):
     """Workers are kept for the next run: they must find its bots, and not those where they were started."""
-    monkeypatch.setattr(run_module, "SMALL_STAGE", 0)
+    monkeypatch.setattr(run_module, "SMALL_CHUNK", 0)
     found = []
     for target in (21, 28):
         place = tmp_path / str(target)

@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from importlib import import_module
 from json import dumps
+from math import inf
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
@@ -36,11 +37,11 @@ from pickosim.runs.workers import (
 
 Frames = dict[str, pl.DataFrame]
 
-SMALL_STAGE = 20_000
-"""A stage of up to this many games begins in this process: it may be over before workers have started."""
+SMALL_CHUNK = 20_000
+"""A stage begins in this process if its first chunk has up to this many games: then it shows how fast they are."""
 
-WORKER_START = 2.0
-"""Seconds: what is left of a small stage is handed to workers if it would take longer than this."""
+WORKER_START = 1.5
+"""Seconds until workers have started, and loaded what they need."""
 
 
 MOST_WARMED = 50
@@ -371,21 +372,23 @@ class _Player:
             yield pool
 
     def _play_here(self, tasks: Sequence[Task]) -> Sequence[Task]:
-        """Play in this process what is over before workers would have started; returns what is left."""
-        one_process = self.workers.number == 1
-        if not self.workers.are_local or (
-            not one_process and sum(task.games for task in tasks) > SMALL_STAGE
-        ):
+        """Play in this process for as long as workers would not be done sooner; returns what is left."""
+        number, worthwhile = self.workers.number, inf
+        if not self.workers.are_local or not tasks:
             return tasks
-        began, played = time.monotonic(), 0
-        for number, task in enumerate(tasks):
-            left = sum(other.games for other in tasks[number:])
-            if played and not one_process:
-                rate = played / max(time.monotonic() - began, 1e-9)
-                if left / rate > WORKER_START:
-                    return tasks[number:]
+        if number > 1:
+            if tasks[0].games > SMALL_CHUNK:
+                return tasks
+            tasks[0].warm_up()
+            # In so many seconds of play, workers make up for the time that they take to start.
+            worthwhile = WORKER_START * number / (number - 1)
+        whole = left = sum(task.games for task in tasks)
+        began = time.monotonic()
+        for place, task in enumerate(tasks):
+            if place and left * (time.monotonic() - began) / (whole - left) > worthwhile:
+                return tasks[place:]
             self._add(task, play_here(self._order(task)))
-            played += task.games
+            left -= task.games
         return []
 
     def _was_kept(self, task: Task) -> bool:

@@ -7,6 +7,7 @@ a worker that joins gets orders from then on.
 
 from __future__ import annotations
 
+import gc
 import inspect
 import os
 import pickle
@@ -60,7 +61,7 @@ class Workers:
 
         options: dict[str, Any] = {"n_jobs": self.number, "batch_size": 1}
         if self.number > 1:
-            options |= {"initializer": obey_parent, "initargs": (os.getpid(),)}
+            options |= {"initializer": join_parent, "initargs": (os.getpid(), gc.get_threshold())}
         with Parallel(return_as="generator_unordered", **options) as parallel:
             if self.number > 1:
                 with _ignoring_sigint():
@@ -132,8 +133,9 @@ def _ignoring_sigint() -> Iterator[None]:
         signal.signal(signal.SIGINT, ours)
 
 
-def obey_parent(parent: int) -> None:
-    """Leave it to the parent to end this process, and end soon after a parent that was killed."""
+def join_parent(parent: int, garbage: tuple[int, int, int]) -> None:
+    """Leave it to the parent to end this process, end soon after one that was killed, and collect garbage as it does."""
+    gc.set_threshold(*garbage)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # systemd and Slurm send it to all processes
 
     def watch() -> None:
