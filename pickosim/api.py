@@ -20,7 +20,7 @@ from pickosim.bots.guard import answer_seconds as time_limit_of
 from pickosim.bots.loading import BotLike, as_specs, given_class, load_bot
 from pickosim.errors import BotError, PickosimError
 from pickosim.games.batch import play_games, play_on
-from pickosim.games.frames import Played
+from pickosim.games.frames import Played, play_with_turns
 from pickosim.games.match import Match, check_numbers, make_match
 from pickosim.rule_files import differences, load_rules, options_in_use
 from pickosim.rules import RuleSet
@@ -56,6 +56,7 @@ def play(
     *,
     set: Sequence[str] = (),
     start: Given | None = None,
+    turns: bool = False,
     answer_seconds: float = ANSWER_SECONDS,
     progress: bool | Progress | None = None,
 ) -> Played:
@@ -66,7 +67,8 @@ def play(
     call of a bot, which covers thousands of games, may take `answer_seconds`. `progress=True` shows a bar.
 
     With `start`, games are played on from positions (see `positions`), each once, and the results are in their
-    order; rules, seed and numbers are those of the positions.
+    order; rules, seed and numbers are those of the positions. With `turns`, every turn is kept too, as a frame that
+    takes about 3 kB of memory per game.
     """
     number = games if isinstance(games, int) else parse_count(games)
     with time_limit_of(check_seconds(answer_seconds)), shown_progress(progress) as told:
@@ -77,6 +79,7 @@ def play(
                 games=(games, 10_000),
                 seed=(seed, 0),
                 first=(first, 0),
+                turns=(turns, False),
             )
             from pickosim.games.positions import read_positions
 
@@ -87,8 +90,13 @@ def play(
         check_numbers(first, number)
         numbers = np.arange(first, first + number, dtype=np.int64)
         told.begin(number, 0)
-        tally = play_games(match, first, number, on_over=lambda over: told.played(over, str))
-        return Played(match, numbers, tally)
+
+        def on_over(over: int) -> None:
+            told.played(over, str)
+
+        if turns:
+            return play_with_turns(match, first, number, on_over)
+        return Played(match, numbers, play_games(match, first, number, on_over=on_over))
 
 
 def _check_left_out(**options: tuple[object, object]) -> None:

@@ -26,6 +26,7 @@ from pickosim.bots.loading import built_in_bots, load_bot
 from pickosim.bots.view import Turn
 from pickosim.engine.claim import fail_reason
 from pickosim.engine.dice import ALL_FACES, FACES, POINTS, WORM_BIT, rolls
+from pickosim.engine.log import FAIL_REASONS
 from pickosim.engine.rulebook import WEASEL
 from pickosim.engine.table import Table
 from pickosim.engine.turn import CAN_POINTS, Hands, begin, take_golden_die
@@ -34,7 +35,6 @@ from pickosim.games.ask import ask, ask_values
 from pickosim.games.batch import Batch
 from pickosim.games.match import Match
 from pickosim.games.positions import Dice, Positions, check_specialist, parse_tiles, read_tables
-from pickosim.games.trace import FAIL_REASONS
 from pickosim.rule_files import load_rules, rules_text
 from pickosim.rules import MOST_PLAYERS, RuleSet, Specialist, face_name
 from pickosim.solver.graph import (

@@ -248,10 +248,10 @@ def test_tables_have_their_schemas_and_one_row_each(measured, varied):
 
 def test_all_games_are_counted(measured, varied):
     branches = sum(row["pick_ups"] * row["games"] for row in measured.pickups.to_dicts())
-    assert measured.games == pytest.approx(4 * 300 + branches)
+    assert measured.games_played == pytest.approx(4 * 300 + branches)
     assert set(measured.frames) == set(FRAMES) - {"sensitivity"}
     plain = balance(quick(), BOTS, 2, 200, SEED)
-    assert varied.games > plain.games
+    assert varied.games_played > plain.games_played
     for name in plain.frames:
         assert_frame_equal(plain.frames[name], varied.frames[name])
 

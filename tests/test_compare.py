@@ -249,7 +249,7 @@ def test_unfinished_games_are_counted_and_reported(compared):
     rows = rows_of(compared, measure="unfinished")
     unfinished = sum(round(row["value"] * row["games"]) for row in rows)
     assert compared.unfinished == unfinished > 0
-    assert compared.games == sum(row["games"] for row in rows) == 3 * 3 * 120
+    assert compared.games_played == sum(row["games"] for row in rows) == 3 * 3 * 120
     assert any("turn limit" in remark and "extrawurm" in remark for remark in compared.remarks)
 
 

@@ -63,15 +63,15 @@ def test_bots_and_games_can_be_added_in_any_order(tmp_path, players, focus):
 
     both = pickosim.extend(began, [MORE], 200, out=tmp_path / "both", **extra)
     assert_same(both, whole)
-    assert both.manifest["games_played"] == whole.games - began.games
+    assert both.manifest["games_played"] == whole.games_played - began.games_played
     bot = pickosim.extend(began, [MORE], out=tmp_path / "bot", **extra)
     games = pickosim.extend(bot, games="200", out=tmp_path / "bot_games", **extra)
     assert_same(games, whole)
-    assert games.manifest["games_played"] == whole.games - bot.games
+    assert games.manifest["games_played"] == whole.games_played - bot.games_played
     games = pickosim.extend(began.folder, games=200, out=tmp_path / "games", **extra)
     bot = pickosim.extend(games, MORE, out=tmp_path / "games_bot", **extra)
     assert_same(bot, whole)
-    assert bot.manifest["games_played"] == whole.games - games.games
+    assert bot.manifest["games_played"] == whole.games_played - games.games_played
 
 
 def test_copies_that_fill_seats_are_those_of_one_big_run(tmp_path):
@@ -202,7 +202,7 @@ def test_a_killed_extension_can_be_resumed(tmp_path, after):
     whole = begin(tmp_path / "whole", [*BOTS, MORE], 200, save_games=True)
     assert_same(found, whole)
     assert_frame_equal(games_in(out), games_in(whole.folder), check_exact=True)
-    assert found.manifest["games_played"] <= whole.games - began.games
+    assert found.manifest["games_played"] <= whole.games_played - began.games_played
 
 
 def test_what_is_missing_or_damaged_in_the_old_run_is_played_again(tmp_path):

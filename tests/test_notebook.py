@@ -165,7 +165,7 @@ def test_results_show_their_headline_and_main_tables(results):
     assert "<code>eager</code> is first: it wins" in html
     assert "<th" in html
     assert "win share" in html
-    assert f"{results.games:,} games." in html
+    assert f"{results.games_played:,} games." in html
     assert len(repr(results)) < 150
 
 

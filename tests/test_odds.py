@@ -18,11 +18,11 @@ from scipy.stats import chisquare
 
 from pickosim.cli import run
 from pickosim.engine.dice import POINTS, rolls
+from pickosim.engine.log import FAIL_REASONS
 from pickosim.engine.rulebook import NOTHING
 from pickosim.errors import PickosimError
 from pickosim.games.batch import Batch
 from pickosim.games.match import make_match
-from pickosim.games.trace import FAIL_REASONS
 from pickosim.reports.odds_text import answer_lines, bar
 from pickosim.rule_files import PRESETS, load_rules
 from pickosim.rules import RuleSet, Seat, face_name

@@ -250,7 +250,7 @@ POINT_COLUMNS = [f"mean_points{end}" for end in ("", "_low", "_high")]
 def test_a_point_for_the_first_place_alone_is_the_win_share(precision):
     play = partial(tournament, BOTS[:4], "french", 4, 10_000, seed=3, precision=precision)
     wins, points = play(), play(points="1,0,0,0")
-    assert wins.games == points.games
+    assert wins.games_played == points.games_played
     for end in ("", "_low", "_high"):
         given = points.standings[f"mean_points{end}"]
         assert given.to_list() == points.standings[f"win_share{end}"].to_list()

@@ -520,6 +520,38 @@ def test_two_runs_cannot_share_a_folder(tmp_path):
         begin(folder)
 
 
+def test_an_unfinished_run_shows_its_results_so_far(tmp_path, capsys):
+    folder = tmp_path / "run"
+    process = start_process(folder, games=1_000_000)
+    wait_for_shards(folder, 5, process)
+    kill(process)
+    with pytest.raises(PickosimError, match=r"not finished\. To resume it"):
+        pickosim.load_results(folder)
+    shown = pickosim.load_results(folder, unfinished=True)
+    assert shown.headline.startswith("So far, as the run is not finished: `")
+    assert f"to play the rest: pickosim resume {folder}" in shown.remarks[0]
+    # What is shown is what the finished chunks say, matchup by matchup.
+    games = shown.games
+    assert games is not None
+    assert 5 * 2 * CHUNK <= shown.games_played == games.n_unique(["game", "rotation"]) < 1_000_000
+    for row in shown.standings.iter_rows(named=True):
+        own = games.filter(pl.col("bot") == row["bot"])
+        assert row["games"] == len(own)
+        assert row["mean_score"] == pytest.approx(own["score"].mean())
+    assert cli.run(["show", str(folder), "--table", "standings", "--csv"]) == 0
+    assert capsys.readouterr().out.splitlines()[0].startswith("bot,games")
+
+
+def test_results_have_the_games_that_were_saved(whole):
+    assert whole.games is not None
+    assert whole.games_played == whole.games.n_unique(["game", "rotation"])
+    assert pickosim.load_results(whole.folder).games.equals(whole.games)
+    assert whole.games.sort("game", "rotation", "seat", "matchup").equals(
+        saved(whole.folder).sort("game", "rotation", "seat", "matchup")
+    )
+    assert pickosim.tournament(["eager", "random"], games=4).games is None
+
+
 def test_a_folder_that_holds_something_else_is_left_alone(tmp_path, whole):
     (tmp_path / "thesis.tex").write_text("mine", encoding="utf-8")
     with pytest.raises(PickosimError, match="holds other files"):

@@ -139,7 +139,7 @@ def test_shares_and_intervals_are_those_of_the_blocks():
     bots = ("cautious", "eager", "random")
     result = tournament(bots, "extrawurm", 3, 600, seed=5)
     shares = block_means(bots, "extrawurm", first_game(bots), 200)
-    assert result.games == 600
+    assert result.games_played == 600
     assert sorted(result.standings["bot"]) == sorted(bots)
     for row in result.standings.iter_rows(named=True):
         values = shares[row["bot"]]
@@ -339,7 +339,7 @@ def test_where_a_run_of_one_chunk_is_played_changes_nothing(monkeypatch, pools, 
 def test_one_worker_is_this_process(monkeypatch, pools):
     monkeypatch.setattr(run_module, "SMALL_CHUNK", 0)
     monkeypatch.setattr(run_module, "WORKER_START", 0)
-    assert tournament(["eager", "random"], games=60, chunk=5).games == 60
+    assert tournament(["eager", "random"], games=60, chunk=5).games_played == 60
     assert pools == []
 
 
@@ -372,12 +372,12 @@ def test_unfinished_games_are_counted():
         for matchup in round_robin(["cautious", "eager", "random"], 2)[0]
         for played in play_blocks(matchup, rules, 50, 0, first_game(matchup))
     )
-    assert 0 < result.unfinished == expected <= result.games == 300
+    assert 0 < result.unfinished == expected <= result.games_played == 300
 
 
 def test_a_single_block_tells_nothing():
     result = tournament(["eager", "random"], "classic", 2, 1, seed=0)
-    assert result.games == 2
+    assert result.games_played == 2
     assert result.standings["win_share_low"].to_list() == [0.0, 0.0]
     assert result.standings["win_share_high"].to_list() == [1.0, 1.0]
 
@@ -431,13 +431,13 @@ def test_a_precision_is_reached_and_hardly_more():
     half = (result.standings["win_share_high"] - result.standings["win_share_low"]).max() / 2
     assert half <= 0.01
     assert half > 0.01 / sqrt(LOOK_GROWTH) * 0.95
-    assert result.games > 2 * FIRST_LOOK * 3
+    assert result.games_played > 2 * FIRST_LOOK * 3
     assert result.manifest["result"]["widest_half"] == pytest.approx(half)
 
 
 def test_a_precision_out_of_reach_is_said():
     result = tournament(["eager", "cautious"], games=5_000, precision="0.005%", seed=1)
-    assert result.games == 5_000
+    assert result.games_played == 5_000
     assert "and not reached within 5,000 games per matchup" in result.remarks[0]
 
 
@@ -445,7 +445,7 @@ def test_a_precision_out_of_reach_is_said():
 def test_a_sequential_test_decides_the_same_with_any_workers(workers, only_workers):
     result = tournament(["eager", "cautious"], games="1M", sprt="0,1%", seed=2, workers=workers)
     test = result.manifest["result"]["sprt"]
-    assert (test["verdict"], result.games) == ("H1", 1_120)
+    assert (test["verdict"], result.games_played) == ("H1", 1_120)
     (row,) = result.standings.filter(bot="eager").iter_rows(named=True)
     share, low, high = (100 * end for end in ends(row, "win_share"))
     measured = (
@@ -462,7 +462,7 @@ def test_a_sequential_test_decides_the_same_with_any_workers(workers, only_worke
 def test_a_sequential_test_ends_at_its_cap():
     bots = ["eager", "threshold:target=24"]
     result = tournament(bots, games=6_000, sprt="-0.05%,0.05%", seed=2)
-    assert result.games == 6_000
+    assert result.games_played == 6_000
     assert result.manifest["result"]["sprt"]["verdict"] is None
     assert result.headline.startswith(
         "Not decided within 6,000 games: `eager` may be -0.05 or +0.05 points off even against "
@@ -649,7 +649,7 @@ def test_saved_games_say_who_sat_where(tmp_path):
             assert rows.sort("seat")["score"].to_list() == played["score"].to_list()
             match = game_of_run(tmp_path / "run", game, rotation)
             assert match.specs == bots
-    assert result.games == 40
+    assert result.games_played == 40
 
 
 def test_the_estimate_counts_from_the_first_answer_on():

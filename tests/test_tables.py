@@ -341,3 +341,51 @@ def test_percentages_of_a_pair_add_up():
                 shown = [Decimal(percentage(one, places)) for one in (share, 1 - share)]
                 assert sum(shown) == 100
                 assert abs(float(shown[0]) - 100 * share) < 0.501 * 10**-places
+
+
+@pytest.mark.parametrize("rules", [*PRESETS, "removed"])
+def test_turns_are_what_the_traces_tell(rules):
+    named = ("classic", ["lost_tile=removed"]) if rules == "removed" else (rules, [])
+    bots = ["random", "eager", "thief"]
+    played = pickosim.play(bots, named[0], games=30, seed=4, set=named[1], turns=True)
+    match = played.match
+    told = []
+    for trace in trace_games(match, 0, 30):
+        stacks = [[] for _ in bots]
+        for event in trace:
+            seat, kind = event.get("seat"), event["event"]
+            if kind == "roll" and (not told or told[-1][:2] != [trace[0]["game"], event["turn"]]):
+                told.append([trace[0]["game"], event["turn"], seat, bots[seat], 0, *[None] * 5])
+            row = told[-1] if told else []
+            match kind:
+                case "roll":
+                    row[4] += 1
+                case "stop":
+                    row[5] = event["total"]
+                case "take" | "steal":
+                    row[6], row[8] = kind, event["tile"]
+                    for stack in stacks:
+                        stack[:] = [tile for tile in stack if tile != event["tile"]]
+                    stacks[seat].append(event["tile"])
+                case "steal-hen":
+                    row[6] = kind
+                case "fail":
+                    row[6], row[7] = kind, event["reason"]
+                case "return":
+                    row[9] = event["tile"]
+                case "flip":
+                    for stack in stacks:
+                        if event["tile"] in stack:
+                            stack.remove(event["tile"])
+                            row[9] = event["tile"]
+    assert [list(row) for row in played.turns.iter_rows()] == told
+    assert played.games_played == len(played.games) == 30
+    assert pickosim.play(bots, games=2).turns is None
+
+
+def test_turns_do_not_depend_on_how_many_games_are_logged_at_once(monkeypatch):
+    whole = pickosim.play(["eager", "random"], games=50, turns=True)
+    monkeypatch.setattr("pickosim.games.frames.LOGGED", 7)
+    parts = pickosim.play(["eager", "random"], games=50, turns=True)
+    assert_frame_equal(parts.turns, whole.turns)
+    assert_frame_equal(parts.seats, whole.seats)

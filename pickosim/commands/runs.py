@@ -353,11 +353,11 @@ def show_run(
     as_csv: Csv = False,
     full: Full = False,
 ) -> None:
-    """Print the results of a finished run again."""
+    """Print the results of a run again; of an unfinished one, those so far."""
     form = form_of(as_json, as_csv, full)
     from pickosim.studies.study import load_results
 
-    results = load_results(folder)
+    results = load_results(folder, unfinished=True)
     if table is None:
         show_results(results, form)
     else:

@@ -195,7 +195,7 @@ def show_results(results: Results, form: Form) -> None:
         show(*as_text(results, full=form == "full"))
     speed = results.manifest["games_per_second"]
     note(
-        f"{results.games:,} games, {results.unfinished:,} unfinished (ended by the turn limit)"
+        f"{results.games_played:,} games, {results.unfinished:,} unfinished (ended by the turn limit)"
         f"{f'; {speed:,} games/s' if speed else ''}. Tables in {results.folder}."
     )
     if form == "text" and (more := about_the_rest(results)):

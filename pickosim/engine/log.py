@@ -31,6 +31,9 @@ from pickosim.engine.kernels import I32, I64, as_int, called, dtype_of, inlined
 
 DOUBLE_ONE, RAVEN_PAYS = range(2)
 
+FAIL_REASONS = ("no-new-face", "no-worm", "nothing-to-claim")
+"""The reasons of a FAIL, in words."""
+
 MOST_EVENTS_PER_TURN = 80
 """No turn has more events: 7 rolls with what follows each, a claim or fail with its moves, the stacks at the end."""
 

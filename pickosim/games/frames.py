@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -14,8 +14,10 @@ import polars.selectors as cs
 from numpy.typing import NDArray
 
 from pickosim.columns import COLUMNS, Frame, frames_by_name
+from pickosim.engine import log
 from pickosim.engine.table import COUNTERS
 from pickosim.engine.tally import PARTS, Tally, win_parts
+from pickosim.games.batch import Batch
 from pickosim.games.match import Match
 from pickosim.rules import SPECIALISTS, USES
 
@@ -43,8 +45,23 @@ PLAY_FRAMES = frames_by_name(
             "held_at_end": "Whether the seat held it at the end.",
         },
     ),
+    Frame(
+        "turns",
+        "With `turns=True`: one row per turn.",
+        "game turn seat bot rolls total result reason tile tile_lost",
+        {
+            "rolls": "Rolls of the turn, those by the weasel included.",
+            "total": "Points set aside when the player stopped; null if a roll showed no new face.",
+            "tile": "The tile taken or stolen; null for a hen and a fail.",
+        },
+    ),
 )
 """What `play` returns."""
+
+LOGGED = 4096
+"""Games of which all events are in memory at once."""
+
+_RESULTS = {log.TAKE: "take", log.STEAL: "steal", log.STEAL_HEN: "steal-hen", log.FAIL: "fail"}
 
 SAVED_GAMES = Frame(
     "games/",
@@ -63,9 +80,11 @@ class Played:
     numbers: NDArray[np.int64]
     """(G,): of the games, in the order of the rows."""
     tally: Tally
+    turns: pl.DataFrame | None = None
+    """One row per turn, if they were asked for."""
 
     def __repr__(self) -> str:
-        games = f"{len(self.tally.turns):,} games of {', '.join(self.match.specs)}"
+        games = f"{self.games_played:,} games of {', '.join(self.match.specs)}"
         return f"<play: {games}; tables {', '.join(PLAY_FRAMES)}>"
 
     def _repr_html_(self) -> str:
@@ -138,6 +157,11 @@ class Played:
             }
         )
 
+    @property
+    def games_played(self) -> int:
+        """How many games there are."""
+        return len(self.numbers)
+
     @cached_property
     def unfinished(self) -> int:
         """Games that the turn limit ended."""
@@ -148,6 +172,56 @@ def _frame(columns: dict[str, Any]) -> pl.DataFrame:
     """A frame with signed integers, so that differences of columns do not wrap around."""
     narrow = cs.unsigned_integer()
     return pl.DataFrame(columns).with_columns(narrow.cast(pl.Int32))
+
+
+def play_with_turns(
+    match: Match, first: int, games: int, on_over: Callable[[int], object]
+) -> Played:
+    """Play games `first` to `first + games - 1` of a match, and keep every turn."""
+    tallies, turns = [], []
+    for begin in range(first, first + games, LOGGED):
+        some = min(LOGGED, first + games - begin)
+        batch = Batch(match, begin, some, log=log.new_log(room=True))
+        batch.on_over = on_over
+        tallies.append(batch.play())
+        turns.append(_turns_of(match, log.events(batch.log)))
+    tally = Tally._make(map(np.concatenate, zip(*tallies, strict=True)))
+    return Played(match, np.arange(first, first + games), tally, pl.concat(turns))
+
+
+def _turns_of(match: Match, events: NDArray[np.void]) -> pl.DataFrame:
+    """One row per turn, from the events (n,) of games in their order."""
+    kind = pl.col("kind")
+
+    def detail(*kinds: int) -> pl.Expr:
+        return pl.col("a").filter(kind.is_in(kinds)).first()
+
+    # A tile that a fail removes from the game is flipped before that of the grill.
+    lost = detail(log.FLIP if match.rules.lost_tile == "removed" else log.RETURN)
+    had_tile = (kind == log.FLIP).sum() == 2 if match.rules.lost_tile == "removed" else True
+    values = dict(enumerate(sorted(match.rules.tiles)))
+    reason = dict(enumerate(log.FAIL_REASONS))
+    seat = (pl.col("turn") - 1) % len(match.specs)
+    return (
+        pl.DataFrame({name: events[name] for name in ("game", "turn", "kind", "a")})
+        .group_by("game", "turn", maintain_order=True)
+        .agg(
+            rolls=(kind == log.ROLL).sum(),
+            total=detail(log.STOP),
+            result=kind.filter(kind.is_in(list(_RESULTS))).first(),
+            reason=detail(log.FAIL),
+            tile=detail(log.TAKE, log.STEAL),
+            tile_lost=pl.when(had_tile).then(lost),
+        )
+        .with_columns(
+            pl.col("result").replace_strict(_RESULTS, return_dtype=pl.String),
+            pl.col("reason").replace_strict(reason, return_dtype=pl.String),
+            pl.col("tile", "tile_lost").replace_strict(values, return_dtype=pl.Int32),
+            seat=seat,
+            bot=seat.replace_strict(dict(enumerate(match.specs)), return_dtype=pl.String),
+        )
+        .select(pl.col(name).cast(type) for name, type in PLAY_FRAMES["turns"].schema.items())
+    )
 
 
 def win_shares(tally: Tally) -> NDArray[np.float64]:

@@ -24,8 +24,6 @@ from pickosim.solver.valuation import Valuation
 
 Event = dict[str, Any]
 
-FAIL_REASONS = ("no-new-face", "no-worm", "nothing-to-claim")
-
 
 def trace_games(match: Match, first: int, games: int, *, check: bool = False) -> list[list[Event]]:
     """The traces of games `first` to `first + games - 1` of a match.
@@ -186,7 +184,7 @@ class _EventWriter:
             case log.STEAL_HEN:
                 return {"event": "steal-hen", **who, "from": a}
             case log.FAIL:
-                return {"event": "fail", **who, "reason": FAIL_REASONS[a]}
+                return {"event": "fail", **who, "reason": log.FAIL_REASONS[a]}
             case log.RETURN:
                 return {"event": "return", **who, "tile": self.tiles[a]}
             case log.FLIP:

@@ -334,7 +334,7 @@ def results_html(results: Results) -> str:
     parts += [f"<p>{_prose(remark)}</p>" for remark in results.remarks]
     names = [view.frame.name for view, _ in leading]
     others = ", ".join(f"<code>{name}</code>" for name in results.frames if name not in names)
-    parts.append(f"<p>{results.games:,} games. More tables: {others}.</p>")
+    parts.append(f"<p>{results.games_played:,} games. More tables: {others}.</p>")
     return f"<div>{chr(10).join(parts)}</div>"
 
 
@@ -348,7 +348,9 @@ def played_html(played: Played) -> str:
     table = table_html(played.standings, PLAY_FRAMES["standings"], "standings")
     others = ", ".join(f"<code>{name}</code>" for name in PLAY_FRAMES if name != "standings")
     unfinished = f", {played.unfinished:,} of them unfinished" if played.unfinished else ""
-    games = f"{len(played.tally.turns):,} games{unfinished}, rules {escape(rules_text(played.match.rules))}"
+    games = (
+        f"{played.games_played:,} games{unfinished}, rules {escape(rules_text(played.match.rules))}"
+    )
     return f"<div>{table}<p>{games}. More tables: {others}.</p></div>"
 
 

@@ -14,6 +14,7 @@ from concurrent.futures import BrokenExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from hashlib import sha256
 from importlib import import_module
 from json import dumps
@@ -87,11 +88,20 @@ class Results:
 
     def __repr__(self) -> str:
         kind = self.manifest["kind"]
-        return f"<{kind}: {self.games:,} games; tables {', '.join(self.frames)}>"
+        return f"<{kind}: {self.games_played:,} games; tables {', '.join(self.frames)}>"
+
+    @cached_property
+    def games(self) -> pl.DataFrame | None:
+        """One row per game and seat, if games were saved."""
+        saved = [name for name in self.manifest.get("files", ()) if name.startswith("games/")]
+        if self.folder is None or not saved:
+            return None
+        order = ("matchup", "game", "rotation", "seat")
+        return pl.concat(pl.read_parquet(self.folder / name) for name in saved).sort(order)
 
     @property
-    def games(self) -> int:
-        """Games in the results."""
+    def games_played(self) -> int:
+        """How many games the results rest on."""
         return int(self.manifest["result"]["games"])
 
     @property
@@ -256,6 +266,19 @@ def resume(
     """Resume a study whose folder is locked; the results are identical to those of an uninterrupted run."""
     study.check_target(folder.path, manifest["run"])
     return _execute(study, folder, manifest, workers, progress)
+
+
+def kept_sums(study: Study, folder: RunFolder, manifest: Manifest) -> list[Sums]:
+    """The sums, by part, of the tasks that an unfinished run has finished."""
+    sums: list[Sums] = [{} for _ in range(study.parts)]
+    number, is_complete = 0, True
+    while is_complete and (tasks := study.stage(number, sums)):
+        for task in tasks:
+            kept = folder.kept(manifest["run"], task.name, _task_digest(task), task.games)
+            is_complete &= kept is not None
+            sums[task.part] = add(sums[task.part], kept or {})
+        number += 1
+    return sums
 
 
 @sigterm_interrupts()

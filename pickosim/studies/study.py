@@ -28,8 +28,9 @@ from pickosim.rules import RULES_VERSION, RuleSet
 from pickosim.runs.folder import Manifest, RunFolder
 from pickosim.runs.progress import Progress, shown_progress
 from pickosim.runs.provenance import Sources
-from pickosim.runs.run import Results, plan_digest, run
+from pickosim.runs.run import Results, kept_sums, plan_digest, run
 from pickosim.runs.run import Study as Played
+from pickosim.runs.tasks import Sums
 from pickosim.runs.workers import Workers
 from pickosim.studies.kinds import study_kind
 from pickosim.studies.measures import COUNTED
@@ -175,6 +176,10 @@ class Study(RunOptions, Played):
         """The result tables that it has with this plan."""
         return self.frame_types
 
+    def so_far(self, sums: Sequence[Sums]) -> tuple[Self, Sequence[Sums]] | None:
+        """The study and its sums before it is finished; None if there is nothing to show yet."""
+        return (self, sums) if all(sums) else None
+
     def check_target(self, folder: Path, run: str) -> None:
         """Refuse nothing: all files are in the run folder."""
 
@@ -232,10 +237,15 @@ def planned_study(manifest: Manifest) -> Any:
     return study_kind(manifest["kind"]).from_plan(manifest["plan"])
 
 
-def load_results(folder: str | Path) -> Results:
-    """The results of a finished run; the checksums of its manifest and tables are compared."""
+def load_results(folder: str | Path, *, unfinished: bool = False) -> Results:
+    """The results of a finished run; the checksums of its manifest and tables are compared.
+
+    With `unfinished`, a run that is not finished has the results of what was played so far, which its headline says.
+    """
     run_folder = RunFolder(Path(folder))
     manifest = run_folder.manifest()
+    if unfinished and manifest["status"] != "finished":
+        return _results_so_far(run_folder, manifest)
     check_finished(run_folder.path, manifest)
     study = planned_study(manifest)
     if manifest["tables"] != list(study.tables):
@@ -245,6 +255,33 @@ def load_results(folder: str | Path) -> Results:
         if dict(frame.schema) != study.tables[name].schema:
             raise PickosimError(f"{folder}: the table {name} does not have its columns.")
     return Results(frames, manifest, run_folder.path)
+
+
+def _results_so_far(folder: RunFolder, manifest: Manifest) -> Results:
+    """The results of the tasks that an unfinished run has finished."""
+    study = planned_study(manifest)
+    if study.leaves_files:
+        check_finished(folder.path, manifest)
+    if manifest["plan"].get("source") != study.all_sources().digest:
+        raise PickosimError(
+            f"{folder.path} is not finished, and was begun with another pickosim. Show it with that one."
+        )
+    so_far = study.so_far(kept_sums(study, folder, manifest))
+    if so_far is None:
+        raise PickosimError(
+            f"{folder.path} is not finished, and too little was played to show. To resume it: {folder.resume_command}"
+        )
+    played, sums = so_far
+    frames = played.frames(sums)
+    result = played.summary(sums, frames)
+    result["headline"] = f"So far, as the run is not finished: {result['headline']}"
+    result["remarks"] = [
+        f"Results of {result['games']:,} games; to play the rest: {folder.resume_command}",
+        *result["remarks"],
+    ]
+    files = dict(sorted(folder.files.items()))
+    about = {"games_per_second": 0, "tables": list(frames), "result": result, "files": files}
+    return Results(frames, {**manifest, **about}, folder.path)
 
 
 def check_finished(folder: Path, manifest: Manifest) -> None:

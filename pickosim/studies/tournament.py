@@ -394,6 +394,17 @@ class Tournament(OneRuleSetStudy):
             self.names, self.matchups, sums, self.rule_set.specialists, self.place_points
         )
 
+    def so_far(self, sums: Sequence[Sums]) -> tuple[Tournament, Sequence[Sums]] | None:
+        """The tournament of the matchups that have begun, and of their bots."""
+        begun = [matchup for matchup, part in zip(self.matchups, sums, strict=True) if part]
+        names = {bot for matchup in begun for bot in matchup}
+        only = replace(self)
+        only.__dict__.update(vars(self))
+        only.__dict__["matchups"] = tuple(begun)
+        only.__dict__["_round_robin"] = self._round_robin
+        only.__dict__["entrants"] = tuple(bot for bot in self.entrants if bot.name in names)
+        return (only, [part for part in sums if part]) if begun else None
+
     def status(self, sums: Sequence[Sums]) -> str:
         """Who leads, among those who have played."""
         shares = self._shares(sums)
@@ -455,10 +466,10 @@ class Tournament(OneRuleSetStudy):
                 f"{len(self.entrants) - len(self.copies)} bots in games of {self.seats}: copies take the "
                 f"remaining seats ({', '.join(map(quoted, self.copies))})."
             )
-        if self._round_robin[1] > len(self.matchups):
+        drawn, possible = self._round_robin
+        if possible > len(drawn):
             yield (
-                f"A sample of {len(self.matchups):,} of {self._round_robin[1]:,} possible matchups, "
-                f"drawn with seed {self.seed}."
+                f"A sample of {len(drawn):,} of {possible:,} possible matchups, drawn with seed {self.seed}."
             )
         played = blocks_for(self.cap, self.seats) * self.seats
         if played > self.cap and self.precision is None and self.sprt is None:
