@@ -373,6 +373,7 @@ def test_turns_are_what_the_traces_tell(rules):
                     row[6], row[7] = kind, event["reason"]
                 case "return":
                     row[9] = event["tile"]
+                    stacks[seat].remove(event["tile"])
                 case "flip":
                     for stack in stacks:
                         if event["tile"] in stack:
