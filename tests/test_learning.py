@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -29,19 +30,12 @@ from pickosim.games.batch import play_games
 from pickosim.games.match import make_match
 from pickosim.games.recording import record_games
 from pickosim.games.trace import trace_games, traced_game
+from pickosim.learning import layers
 from pickosim.learning import net as nets
 from pickosim.learning.features import FEATURES_VERSION, features_of, layout_for
 from pickosim.learning.fit import calibrated, errors_of, new_parameters, targets_of
-from pickosim.learning.net import (
-    LOGIT_ONE,
-    Net,
-    chances_of,
-    curve,
-    logits_of,
-    rounded,
-    widened,
-    win_chances,
-)
+from pickosim.learning.layers import LOGIT_ONE, Net
+from pickosim.learning.net import chances_of, curve, logits_of, rounded, widened, win_chances
 from pickosim.learning.weights import Learned, Weights, as_bytes, read_weights, weights_of
 from pickosim.rule_files import PRESETS, load_rules
 from pickosim.rules import SPECIALISTS, RuleSet
@@ -179,19 +173,19 @@ def test_features_change_only_with_their_version(name, players):
 
 def reference_chance(net: Net, slots: list[int]) -> int:
     """The net in plain Python, on whole numbers of any size."""
-    cap = int(nets.CAP * nets.ONE)
-    sums = [sum(int(net.facts[fact, x]) for fact in slots) for x in range(nets.FIRST)]
+    cap = int(layers.CAP * layers.ONE)
+    sums = [sum(int(net.facts[fact, x]) for fact in slots) for x in range(layers.FIRST)]
     active = [min(max(number, 0), cap) for number in sums]
     logit = int(net.output_bias[0])
-    for y in range(nets.SECOND):
+    for y in range(layers.SECOND):
         hidden = int(net.second_bias[y])
         hidden += sum(a * int(net.second[x, y]) for x, a in enumerate(active))
         assert abs(hidden) < 1 << 31
-        logit += min(max(hidden >> nets.WEIGHT_BITS, 0), cap) * int(net.output[y])
-    edge = nets.MOST_LOGIT * nets.LOGIT_ONE
-    point, rest = divmod(min(max(logit, -edge), edge) + edge, nets.LOGIT_ONE >> nets.CURVE_BITS)
+        logit += min(max(hidden >> layers.WEIGHT_BITS, 0), cap) * int(net.output[y, 0])
+    edge = nets.MOST_LOGIT * layers.LOGIT_ONE
+    point, rest = divmod(min(max(logit, -edge), edge) + edge, layers.LOGIT_ONE >> nets.CURVE_BITS)
     low, high = curve()[point : point + 2].tolist()
-    return low + (high - low) * rest // (nets.LOGIT_ONE >> nets.CURVE_BITS)
+    return low + (high - low) * rest // (layers.LOGIT_ONE >> nets.CURVE_BITS)
 
 
 @pytest.mark.parametrize(("rules", "players"), [("classic", 2), ("extrawurm", 3)])
@@ -201,7 +195,8 @@ def test_the_net_equals_plain_python(rules, players):
     slots = features_of(match.books, played.positions, played.seat)
     for net in (random_net(rules, players), random_net(rules, players, 1)):
         expected = [reference_chance(net, row) / nets.CHANCE_ONE for row in slots.tolist()]
-        assert chances_of(slots, net, curve()).tolist() == expected
+        for vectors in {False, layers.VECTORS}:
+            assert chances_of(slots, net, vectors).tolist() == expected
 
 
 def test_the_curve_is_the_logistic_function():
@@ -218,11 +213,44 @@ def test_results_of_a_turn_are_valued_like_positions_on_their_own():
     net = random_net("extrawurm", players)
     for seat in range(players):
         rows = np.flatnonzero(played.seat == seat)
-        together = win_chances(match.books, played.positions[rows], seat, net)
+        together, plain = (
+            win_chances(match.books, played.positions[rows], seat, net, vectors)
+            for vectors in (layers.VECTORS, False)
+        )
+        assert together.tolist() == plain.tolist()
         slots = features_of(match.books, played.positions[rows], played.seat[rows])
         over = played.positions["over"][rows]
-        alone = np.where(over, played.outcome[rows], chances_of(slots, net, curve()))
+        alone = np.where(over, played.outcome[rows], chances_of(slots, net))
         assert together.tolist() == alone.tolist()
+
+
+LOGITS = """
+import sys
+import numpy as np
+from pickosim.learning.layers import Net
+from pickosim.learning.net import logits_of
+
+chance = np.random.default_rng(1)
+facts, second, output = (chance.integers(-3000, 3000, shape, np.int16) for shape in ((300, 64), (64, 32), (32, 1)))
+net = Net(facts, second, np.arange(32, dtype=np.int32), output, np.ones(1, np.int32))
+slots = chance.integers(0, 300, (500, 70), np.int16)
+sys.stdout.write(repr(logits_of(slots, net, len(sys.argv) == 1).tolist()))
+"""
+
+
+@pytest.mark.skipif(not layers.VECTORS, reason="vector code is for x86")
+def test_vector_code_of_all_processors_and_plain_loops_are_equal():
+    def logits(processor="", features="", *arguments):
+        asked = {"NUMBA_CPU_NAME": processor, "NUMBA_CPU_FEATURES": features} if processor else {}
+        script = [sys.executable, "-c", LOGITS, *arguments]
+        run = subprocess.run(script, env=os.environ | asked, capture_output=True, check=True)
+        return run.stdout
+
+    here = logits()
+    assert len(set(here.split(b","))) > 100
+    assert here == logits("", "", "plain")
+    assert here == logits("x86-64", "+sse2")
+    assert here == logits("haswell", "+avx2")
 
 
 # ------------------------------------------------------------------------------------------------- targets

@@ -27,8 +27,11 @@ from typing import Annotated, Any, TypeAlias, TypeVar, get_args, get_origin, get
 
 import numba
 import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba import njit
+from numba.core import cgutils, types
 from numba.core.event import Listener, install_listener
+from numba.extending import intrinsic
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -203,3 +206,36 @@ def _stored(hint: Any) -> tuple[Any, ...]:
         return (metadata[0],)
     _, dtype = get_args(seen)
     return get_args(dtype)[0], tuple(metadata)
+
+
+def operation(function: Callable[..., Any]) -> Any:
+    """An instruction of kernels: given the types of its arguments, it returns its type and how it is compiled."""
+    return intrinsic(function)
+
+
+def copying(source: np.dtype[np.void], target: np.dtype[np.void], first: str, last: str) -> Any:
+    """An operation for kernels, copy(record, record): the fields from `first` to `last`, which lie alike, as one block."""
+    (begin, end), (to, its_end) = (_span(record, first, last) for record in (source, target))
+    assert end - begin == its_end - to
+
+    @operation
+    def copy(_: Any, one: Any, other: Any) -> Any:
+        def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            byte, number = ir.IntType(8).as_pointer(), ir.IntType(64)
+            places = [
+                builder.gep(builder.bitcast(value, byte), [number(place)])
+                for value, place in zip(values, (begin, to), strict=True)
+            ]
+            size = number(end - begin)
+            cgutils.raw_memcpy(builder, places[1], places[0], size, 1)  # type: ignore[no-untyped-call]
+            return context.get_dummy_value()
+
+        return types.void(one, other), emit
+
+    return copy
+
+
+def _span(record: np.dtype[np.void], first: str, last: str) -> tuple[int, int]:
+    assert record.fields is not None
+    kind, end = record.fields[last][:2]
+    return record.fields[first][1], end + kind.itemsize

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pickosim.engine.claim import NO_NEW_FACE, brings_second, settle_claim, settle_fail
 from pickosim.engine.dice import POINTS
-from pickosim.engine.kernels import U8, U16, U32, Bool, as_int, dtype_of, inlined, kernel
+from pickosim.engine.kernels import U8, U16, U32, Bool, as_int, copying, dtype_of, inlined, kernel
 from pickosim.engine.log import DOUBLE_ONE, Log, new_log
 from pickosim.engine.rulebook import CANNED_WORM, GOLDEN_DIE, NOTHING, Books, Rulebook
 from pickosim.engine.table import TABLE, Game, Table, bratworm_sources, earn_bratworm, stealable
@@ -46,6 +46,10 @@ class Position(Protocol):
 
 
 POSITION = dtype_of(Position)
+
+# What a result depends on, which is less than half of a record: not what is only counted.
+_copy = copying(TABLE, TABLE, "grill", "under")
+_copy_seats = copying(TABLE, POSITION, "top", "tiles")
 
 Positions = NDArray[np.void]
 """(m,) of POSITION."""
@@ -162,7 +166,7 @@ def _settle_all(
                     choices = 1 + _may_choose(book, game, seat, tile)
                     for choice in range(choices):
                         keep_new = always if choices == 1 else choice
-                        _copy(book, game, scratch[0])
+                        _copy(game, scratch[0])
                         if earned:
                             _earn_by_ones(book, scratch[0], seat, log)
                         settle_claim(book, scratch[0], seat, tile, keep_new, as_int(NOTHING), log)
@@ -174,7 +178,7 @@ def _settle_all(
                         to += 1
                 tiles >>= 1
                 tile += 1
-            _copy(book, game, scratch[0])
+            _copy(game, scratch[0])
             if earned:
                 _earn_by_ones(book, scratch[0], seat, log)
             settle_fail(book, scratch[0], seat, as_int(NO_NEW_FACE), log)
@@ -203,7 +207,7 @@ def _settle_fails(
         game: Game = table[rows[k]]
         for player in range(book.players):
             highest[player] = highest_tile(game, player)
-        _copy(book, game, scratch[0])
+        _copy(game, scratch[0])
         settle_fail(book, scratch[0], seat, as_int(NO_NEW_FACE), log)
         _write(book, game, highest, scratch[0], after[k])
 
@@ -214,26 +218,6 @@ def _earn_by_ones(book: Rulebook, game: Game, seat: int, log: Log) -> None:
 
 
 @inlined
-def _copy(book: Rulebook, game: Game, copy: Game) -> None:
-    """Copy what a result depends on, which is less than half of a record: not what is only counted."""
-    copy.grill = game.grill
-    copy.flipped = game.flipped
-    copy.turn = game.turn
-    copy.supply = game.supply
-    for player in range(book.players):
-        copy.top[player] = game.top[player]
-        copy.holds[player] = game.holds[player]
-        copy.bratworms[player] = game.bratworms[player]
-        copy.tiles[player] = game.tiles[player]
-        copy.worms[player] = game.worms[player]
-    if book.specialists:
-        for specialist in range(len(game.place)):
-            copy.place[specialist] = game.place[specialist]
-    for tile in range(book.tiles):
-        copy.under[tile] = game.under[tile]
-
-
-@inlined
 def _write(
     book: Rulebook, before: Game, highest: NDArray[np.int64], game: Game, after: Position
 ) -> None:
@@ -241,15 +225,11 @@ def _write(
     after.grill = game.grill
     after.flipped = game.flipped
     after.turn = game.turn
-    after.supply = game.supply
     after.over = is_over(book, game)
-    for specialist in range(len(game.place)):
-        after.place[specialist] = game.place[specialist] if book.specialists else NOTHING
+    _copy_seats(game, after)
+    if not book.specialists:
+        after.place[:] = NOTHING
     for player in range(book.players):
-        after.top[player] = game.top[player]
-        after.holds[player] = game.holds[player]
-        after.bratworms[player] = game.bratworms[player]
-        after.tiles[player] = game.tiles[player]
         after.worms[player] = game.worms[player]
         top = as_int(game.top[player])
         after.second[player] = game.under[top] if top != NOTHING else NOTHING

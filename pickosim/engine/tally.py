@@ -122,7 +122,7 @@ def record(
         tally.turns[to] = game.turn
         for counter in range(len(game.counts)):
             tally.counts[to, counter] = game.counts[counter]
-        tally.flips[to] = _size(game.flipped)
+        tally.flips[to] = size_of(game.flipped)
         tally.finished[to] = game.grill == 0
         rank_players(book, game, standings, tally.rank[to])
         for seat in range(book.players):
@@ -142,7 +142,7 @@ def record(
 
 
 @inlined
-def _size(tiles: int) -> int:
+def size_of(tiles: int) -> int:
     """How many tiles are in a set."""
     left, size = as_int(tiles), 0
     while left:

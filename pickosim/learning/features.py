@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from pickosim.engine.kernels import as_int, inlined, kernel
 from pickosim.engine.results import Position, Positions
 from pickosim.engine.rulebook import APPLE, NOTHING, SEATS, Books, Rulebook
+from pickosim.engine.table import highest as highest_of
+from pickosim.engine.table import lowest as lowest_of
+from pickosim.engine.tally import size_of
 from pickosim.rules import SPECIALISTS, RuleSet
 
 FEATURES_VERSION = 1
@@ -140,8 +143,25 @@ def _features(
     left_group: NDArray[np.int64],
     out: NDArray[np.int16],
 ) -> None:
+    by_worms = tiles_by_worms(books[0])
     for k in range(len(positions)):
-        encode(books[0], positions[k], seats[k], layout, left_group, out[k])
+        encode(books[0], positions[k], seats[k], layout, left_group, by_worms, out[k])
+
+
+@inlined
+def tiles_by_worms(book: Rulebook) -> NDArray[np.int64]:
+    """(_CLASSES,): the set of tiles with each number of worms; more are in none."""
+    sets = np.zeros(_CLASSES, np.int64)
+    for tile in range(book.tiles):
+        if book.worms[tile] < _CLASSES:
+            sets[book.worms[tile]] |= 1 << tile
+    return sets
+
+
+@inlined
+def _in_units(worms: int, layout: Layout) -> int:
+    """Worms in steps of a lead. The unit is 1 nearly always, and a division takes longer than all the rest."""
+    return worms if layout.unit == 1 else worms // layout.unit
 
 
 @inlined
@@ -162,31 +182,27 @@ def encode(
     seat: int,
     layout: Layout,
     left_group: NDArray[np.int64],
+    by_worms: NDArray[np.int64],
     out: NDArray[np.int16],
 ) -> None:
     """Write the features of one position, as seen from a seat, to `out` (slots,)."""
     tiles, players = book.tiles, book.players
     grill = as_int(position.grill)
-    left, count, lowest, highest = 0, 0, tiles, tiles
-    ones, twos, threes = 0, 0, 0
-    k = 0
+    left = 0
     for tile in range(tiles):
         here = (grill >> tile) & 1
-        out[k] = (layout.grill + tile) * here
-        k += 1
-        if here:
-            worms = as_int(book.worms[tile])
-            left += worms
-            count += 1
-            ones += worms == 1
-            twos += worms == 2
-            threes += worms == 3
-            lowest = min(lowest, tile)
-            highest = tile
+        out[tile] = (layout.grill + tile) * here
+        left += as_int(book.worms[tile]) * here
+    k = tiles
+    count = size_of(grill)
+    ones, twos = size_of(grill & by_worms[1]), size_of(grill & by_worms[2])
+    threes = size_of(grill & by_worms[3])
+    lowest = lowest_of(grill) if grill else tiles
+    highest = highest_of(grill) if grill else tiles
     mine, mine_best = _score(book, position, seat), as_int(position.highest[seat])
     lead_of_best = MOST_LEAD * layout.unit
+    player = as_int(seat)
     for step in range(players):
-        player = (seat + step) % players
         top, second = as_int(position.top[player]), as_int(position.second[player])
         out[k] = layout.top + step * (tiles + 1) + min(top, tiles)
         out[k + 1] = layout.second + step * (tiles + 1) + min(second, tiles)
@@ -196,15 +212,16 @@ def encode(
         if step:
             lead = mine - _score(book, position, player)
             lead_of_best = min(lead_of_best, lead)
-            steps = _bounded(lead // layout.unit, -MOST_LEAD, MOST_LEAD) + MOST_LEAD
+            steps = _bounded(_in_units(lead, layout), -MOST_LEAD, MOST_LEAD) + MOST_LEAD
             out[k] = layout.lead + (step - 1) * (2 * MOST_LEAD + 1) + steps
             # A stack without tiles has the highest tile NOTHING, which counts below all.
             best = as_int(position.highest[player])
             a, b = (mine_best + 1) % (NOTHING + 1), (best + 1) % (NOTHING + 1)
             out[k + 1] = layout.tie + (step - 1) * 3 + (a > b) * 2 + (a == b)
             k += 2
-    left = min(left // layout.unit, MOST_LEFT)
-    lead = _bounded(lead_of_best // layout.unit, -CLOSE_LEAD, CLOSE_LEAD) + CLOSE_LEAD
+        player = player + 1 if player + 1 < players else 0
+    left = min(_in_units(left, layout), MOST_LEFT)
+    lead = _bounded(_in_units(lead_of_best, layout), -CLOSE_LEAD, CLOSE_LEAD) + CLOSE_LEAD
     out[k] = layout.left + left
     out[k + 1] = layout.tiles_left + count
     out[k + 2] = layout.lead_left + lead * _GROUPS + left_group[left]
@@ -220,12 +237,12 @@ def encode(
     k += 11
     if layout.holds:
         for step in range(players):
-            player = (seat + step) % players
             held = min(as_int(position.holds[player]), len(position.place))
             out[k] = layout.holds + step * (len(position.place) + 1) + held
             bratworms = min(as_int(position.bratworms[player]), MOST_COUNT)
             out[k + 1] = layout.bratworms + step * (MOST_COUNT + 1) + bratworms
             k += 2
+            player = player + 1 if player + 1 < players else 0
         for specialist in range(len(position.place)):
             place = as_int(position.place[specialist])
             out[k] = layout.place + specialist * tiles + place if place < SEATS else 0

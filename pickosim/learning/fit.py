@@ -12,16 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pickosim.engine.kernels import kernel
-from pickosim.learning.net import (
-    CAP,
-    CHANCE_ONE,
-    CURVE_BITS,
-    FIRST,
-    MOST_LOGIT,
-    SECOND,
-    Parameters,
-    curve,
-)
+from pickosim.learning.layers import CAP, FIRST, SECOND
+from pickosim.learning.net import CHANCE_ONE, CURVE_BITS, MOST_LOGIT, Parameters, curve
 
 
 @kernel
@@ -115,7 +107,7 @@ def new_parameters(facts: int, seed: int) -> Parameters:
         first,
         spread(sqrt(2 / FIRST), FIRST, SECOND),
         np.zeros(SECOND, np.float32),
-        spread(sqrt(1 / SECOND), SECOND),
+        spread(sqrt(1 / SECOND), SECOND, 1),
         np.zeros(1, np.float32),
     )
 
@@ -267,15 +259,15 @@ def _add_gradients(
                     hidden[y] += active * net.second[x, y]
         logit = net.output_bias[0]
         for y in range(second):
-            logit += min(max(hidden[y], zero), cap) * net.output[y]
+            logit += min(max(hidden[y], zero), cap) * net.output[y, 0]
         off = np.float32(_logistic(logit, curve) - targets[row])
         error += off * off
         off *= scale
         gradient.output_bias[0] += off
         of_sums[:] = zero
         for y in range(second):
-            gradient.output[y] += off * min(max(hidden[y], zero), cap)
-            of_hidden[y] = off * net.output[y] if zero < hidden[y] < cap else zero
+            gradient.output[y, 0] += off * min(max(hidden[y], zero), cap)
+            of_hidden[y] = off * net.output[y, 0] if zero < hidden[y] < cap else zero
             gradient.second_bias[y] += of_hidden[y]
             if of_hidden[y] != zero:
                 for x in range(first):

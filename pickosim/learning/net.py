@@ -18,22 +18,20 @@ from pickosim.engine.kernels import as_int, inlined, kernel
 from pickosim.engine.results import Positions
 from pickosim.engine.rulebook import Books
 from pickosim.engine.tally import PARTS
-from pickosim.learning.features import LEFT_GROUP, Layout, encode, layout_for
-
-FIRST, SECOND = 64, 32
-"""Sizes of the layers."""
-
-CAP = 8.0
-"""The highest activation."""
-
-ONE = 1 << 9
-"""1.0 as an activation."""
-
-WEIGHT_BITS = 10
-"""Weights of the second layer and the output have so many bits after the point."""
-
-LOGIT_ONE = ONE << WEIGHT_BITS
-"""1.0 as a logit."""
+from pickosim.learning.features import LEFT_GROUP, Layout, encode, layout_for, tiles_by_worms
+from pickosim.learning.layers import (
+    LOGIT_ONE,
+    MASK,
+    ONE,
+    VECTORS,
+    WEIGHT_BITS,
+    Net,
+    arranged,
+    logit,
+    moved,
+    no_sums,
+    second_layer,
+)
 
 MOST_LOGIT = 16
 """Logits beyond this count as this."""
@@ -45,21 +43,6 @@ CHANCE_ONE = 1 << 24
 """A chance of 1: all chances are whole multiples of 2^-24, which any float holds exactly."""
 
 _CURVE_STEP = LOGIT_ONE >> CURVE_BITS
-
-
-class Net(NamedTuple):
-    """A net as it plays."""
-
-    facts: NDArray[np.int16]
-    """(F, FIRST): the row of each fact; that of fact 0 is zero."""
-    second: NDArray[np.int16]
-    """(FIRST, SECOND)"""
-    second_bias: NDArray[np.int32]
-    """(SECOND,)"""
-    output: NDArray[np.int16]
-    """(SECOND,)"""
-    output_bias: NDArray[np.int32]
-    """(1,)"""
 
 
 class Parameters(NamedTuple):
@@ -116,10 +99,13 @@ def curve() -> NDArray[np.int64]:
     return np.array([*points, points[-1]], np.int64)
 
 
-def win_chances(books: Books, positions: Positions, seat: int, net: Net) -> NDArray[np.float64]:
+def win_chances(
+    books: Books, positions: Positions, seat: int, net: Net, vectors: bool = VECTORS
+) -> NDArray[np.float64]:
     """(m,): the chance to win of the player at `seat`, who has just moved; where the game is over, the win share."""
     out = np.empty(len(positions))
-    _win_chances(books, positions, seat, layout_for(books), LEFT_GROUP, net, curve(), out)
+    layout, ready = layout_for(books), arranged(net, vectors)
+    _win_chances(books, positions, seat, layout, LEFT_GROUP, ready, curve(), out)
     return out
 
 
@@ -134,65 +120,48 @@ def _win_chances(
     curve: NDArray[np.int64],
     out: NDArray[np.float64],
 ) -> None:
-    before, now = np.zeros(layout.slots, np.int16), np.zeros(layout.slots, np.int16)
-    # Sizes are read from the arrays: loops whose length is a constant do not become vector code.
-    width = net.facts.shape[1]
-    sums, hidden = np.zeros(width, np.int32), np.zeros(net.second.shape[1], np.int32)
+    room = (layout.slots + MASK - 1) // MASK * MASK
+    before, now = np.zeros(room, np.int16), np.zeros(room, np.int16)
+    sums, by_worms = no_sums(net), tiles_by_worms(books[0])
     for k in range(len(positions)):
         if positions[k].over:
             out[k] = positions[k].won[seat] / PARTS
             continue
-        encode(books[0], positions[k], seat, layout, left_group, now)
-        for slot in range(layout.slots):
-            if now[slot] != before[slot]:
-                gone, come = as_int(before[slot]), as_int(now[slot])
-                for x in range(width):
-                    sums[x] += net.facts[come, x] - net.facts[gone, x]
-                before[slot] = now[slot]
-        out[k] = _on_curve(_logit(net, sums, hidden), curve) / CHANCE_ONE
+        encode(books[0], positions[k], seat, layout, left_group, by_worms, now)
+        sums = moved(net, sums, now, before)
+        out[k] = _on_curve(logit(net, second_layer(net, sums), 0), curve) / CHANCE_ONE
 
 
-@kernel
-def chances_of(slots: NDArray[np.int16], net: Net, curve: NDArray[np.int64]) -> NDArray[np.float64]:
+def chances_of(slots: NDArray[np.int16], net: Net, vectors: bool = VECTORS) -> NDArray[np.float64]:
     """(n,): the chances to win by features (n, slots), for positions of games that are not over."""
-    logits, out = logits_of(slots, net), np.empty(len(slots))
+    return on_curve(logits_of(slots, net, vectors), curve()) / CHANCE_ONE
+
+
+def logits_of(slots: NDArray[np.int16], net: Net, vectors: bool = VECTORS) -> NDArray[np.int64]:
+    """(n,): the logits of these chances, in parts of LOGIT_ONE."""
+    return _logits(slots, arranged(net, vectors))
+
+
+@kernel
+def _logits(slots: NDArray[np.int16], net: Net) -> NDArray[np.int64]:
+    out = np.empty(len(slots), np.int64)
+    room = (slots.shape[1] + MASK - 1) // MASK * MASK
+    before, now = np.zeros(room, np.int16), np.zeros(room, np.int16)
+    sums = no_sums(net)
     for k in range(len(slots)):
-        out[k] = _on_curve(logits[k], curve) / CHANCE_ONE
+        now[: slots.shape[1]] = slots[k]
+        sums = moved(net, sums, now, before)
+        out[k] = logit(net, second_layer(net, sums), 0)
     return out
 
 
 @kernel
-def logits_of(slots: NDArray[np.int16], net: Net) -> NDArray[np.int64]:
-    """(n,): the logits of these chances, in parts of LOGIT_ONE."""
-    out = np.empty(len(slots), np.int64)
-    width = net.facts.shape[1]
-    sums, hidden = np.zeros(width, np.int32), np.zeros(net.second.shape[1], np.int32)
-    for k in range(len(slots)):
-        sums[:] = 0
-        for slot in range(slots.shape[1]):
-            fact = as_int(slots[k, slot])
-            for x in range(width):
-                sums[x] += net.facts[fact, x]
-        out[k] = _logit(net, sums, hidden)
+def on_curve(logits: NDArray[np.int64], curve: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(n,): the chances of logits, in parts of CHANCE_ONE."""
+    out = np.empty(len(logits), np.int64)
+    for k in range(len(logits)):
+        out[k] = _on_curve(logits[k], curve)
     return out
-
-
-@inlined
-def _logit(net: Net, sums: NDArray[np.int32], hidden: NDArray[np.int32]) -> int:
-    """From the sums of the first layer to the logit, in parts of LOGIT_ONE."""
-    width, most = len(hidden), np.int32(CAP * ONE)
-    for y in range(width):
-        hidden[y] = net.second_bias[y]
-    for x in range(len(sums)):
-        active = min(max(sums[x], np.int32(0)), most)
-        if active:
-            for y in range(width):
-                hidden[y] += active * net.second[x, y]
-    logit = as_int(net.output_bias[0])
-    for y in range(width):
-        active = min(max(hidden[y] >> WEIGHT_BITS, np.int32(0)), most)
-        logit += as_int(active) * as_int(net.output[y])
-    return logit
 
 
 @inlined

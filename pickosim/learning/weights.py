@@ -17,7 +17,8 @@ from pickosim.engine.rulebook import rulebook
 from pickosim.errors import BotError, PickosimError
 from pickosim.files import ArraysError, read_regular, unpacked_arrays
 from pickosim.learning.features import FEATURES_VERSION, comparable, layout_for
-from pickosim.learning.net import FIRST, SECOND, Net, win_chances
+from pickosim.learning.layers import FIRST, SECOND, Net
+from pickosim.learning.net import win_chances
 from pickosim.rule_files import complete_rules, differences
 from pickosim.rules import RULES_VERSION, RuleSet
 from pickosim.solver.valuation import Valuation
@@ -94,6 +95,8 @@ def weights_of(content: bytes, name: str = "") -> Weights:
         arrays = unpacked_arrays(content, MOST_BYTES, ("about", *Net._fields))
         about = json.loads(arrays["about"].tobytes())
         net = Net(*(np.ascontiguousarray(arrays[field]) for field in Net._fields))
+        # Earlier versions had a single output, without a dimension of its own.
+        net = net._replace(output=net.output.reshape(len(net.output), -1))
         versions = about["rules_version"], about["features_version"]
         rules, players = complete_rules(about["rules"]), int(about["players"])
         facts = layout_for(rulebook(rules, players)).facts
@@ -109,7 +112,7 @@ def weights_of(content: bytes, name: str = "") -> Weights:
         "facts": (np.int16, (facts, FIRST)),
         "second": (np.int16, (FIRST, SECOND)),
         "second_bias": (np.int32, (SECOND,)),
-        "output": (np.int16, (SECOND,)),
+        "output": (np.int16, (SECOND, 1)),
         "output_bias": (np.int32, (1,)),
     }
     for field, (kind, shape) in wanted.items():

@@ -21,11 +21,11 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import types
-from numba.extending import intrinsic, models, register_jitable, register_model
+from numba.extending import models, register_jitable, register_model
 from numpy.typing import NDArray
 
 from pickosim.engine.dice import FACES
-from pickosim.engine.kernels import kernel, shared
+from pickosim.engine.kernels import kernel, operation, shared
 from pickosim.solver.graph import (
     Graph,
     Int,
@@ -74,18 +74,13 @@ def _llvm_type(vector: _Vector) -> Any:
     return ir.VectorType(element, LANES)
 
 
-def _operation(function: Any) -> Any:
-    """Declare an operation: given the types of its arguments, it returns its type and how it is compiled."""
-    return intrinsic(function)
-
-
 def _address(context: Any, builder: Any, kind: Any, values: Any, vector: Any) -> Any:
     """The address of LANES numbers of an array from a place on."""
     data = context.make_array(kind)(context, builder, values[0]).data
     return builder.bitcast(builder.gep(data, [values[1]]), _llvm_type(vector).as_pointer())
 
 
-@_operation
+@operation
 def load(_: Any, array: Any, place: Any) -> Any:
     """The LANES numbers of a flat array from a place on."""
     vector = _Vector(array.dtype)
@@ -99,7 +94,7 @@ def load(_: Any, array: Any, place: Any) -> Any:
     return vector(array, place), emit
 
 
-@_operation
+@operation
 def store(_: Any, array: Any, place: Any, vector: Any) -> Any:
     """Write a vector to a flat array from a place on."""
 
@@ -112,7 +107,7 @@ def store(_: Any, array: Any, place: Any, vector: Any) -> Any:
     return types.void(array, place, vector), emit
 
 
-@_operation
+@operation
 def larger(_: Any, one: Any, other: Any) -> Any:
     """The larger of two numbers, in every lane."""
 
@@ -122,7 +117,7 @@ def larger(_: Any, one: Any, other: Any) -> Any:
     return one(one, other), emit
 
 
-@_operation
+@operation
 def plus(_: Any, one: Any, other: Any) -> Any:
     """The sum of two numbers, in every lane."""
 
@@ -132,7 +127,7 @@ def plus(_: Any, one: Any, other: Any) -> Any:
     return one(one, other), emit
 
 
-@_operation
+@operation
 def times(_: Any, vector: Any, number: Any) -> Any:
     """Every lane times the same number, which must be of the vector's type."""
     assert number == vector.element
@@ -147,7 +142,7 @@ def times(_: Any, vector: Any, number: Any) -> Any:
     return vector(vector, number), emit
 
 
-@_operation
+@operation
 def prefetch(_: Any, array: Any, place: Any) -> Any:
     """Have a number of a flat array fetched from memory, without waiting for it."""
 

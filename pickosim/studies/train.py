@@ -36,7 +36,8 @@ from pickosim.files import file_digest, read_regular, write_whole
 from pickosim.games.match import make_match
 from pickosim.learning.features import layout_for
 from pickosim.learning.fit import Fit, calibrated, new_parameters
-from pickosim.learning.net import CHANCE_ONE, LOGIT_ONE, Net, logits_of, rounded, widened
+from pickosim.learning.layers import LOGIT_ONE, Net
+from pickosim.learning.net import CHANCE_ONE, logits_of, rounded, widened
 from pickosim.learning.weights import Weights, as_bytes, read_weights
 from pickosim.rule_files import as_arguments, rules_text
 from pickosim.runs.run import plan_digest

@@ -18,7 +18,7 @@ from pickosim.games.match import make_match
 from pickosim.games.recording import record_games
 from pickosim.learning.features import features_of
 from pickosim.learning.fit import targets_of
-from pickosim.learning.net import CHANCE_ONE, chances_of, curve
+from pickosim.learning.net import CHANCE_ONE, chances_of
 from pickosim.learning.weights import Learned, weights_of
 from pickosim.rules import RuleSet
 from pickosim.runs.tasks import Sums
@@ -67,7 +67,7 @@ class Lesson(_TableJob):
         slots = features_of(match.books, recording.positions, recording.seat)
         learns = np.array([bot == LEARNER for bot in self.table])
         if learns.any():
-            chances = chances_of(slots, weights_of(self.weights).net, curve())
+            chances = chances_of(slots, weights_of(self.weights).net)
         else:
             chances, learns = np.full(len(slots), 1 / len(learns)), ~learns
         expected = np.where(learns[recording.seat], recording.expected, np.nan)
