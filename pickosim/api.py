@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from pickosim.amounts import LANE, parse_count
-from pickosim.bots.entrants import check_bot_sources, expanded
+from pickosim.amounts import parse_count
+from pickosim.bots.entrants import expanded
 from pickosim.bots.guard import ANSWER_SECONDS, GAME_SECONDS, check_seconds, set_answer_seconds
 from pickosim.bots.guard import answer_seconds as time_limit_of
 from pickosim.bots.loading import BotLike, as_specs, given_class, load_bot
 from pickosim.errors import BotError, PickosimError
 from pickosim.games.batch import play_games, play_on
 from pickosim.games.frames import Played, play_with_turns
-from pickosim.games.match import Match, check_numbers, make_match
+from pickosim.games.match import check_numbers, make_match
 from pickosim.rule_files import differences, load_rules, options_in_use
 from pickosim.rules import RuleSet
 from pickosim.runs.folder import Manifest, RunFolder, new_folder
@@ -30,7 +30,7 @@ from pickosim.runs.run import Results, resume_in_python
 from pickosim.runs.run import resume as resume_run
 from pickosim.studies.kinds import study_kind
 from pickosim.studies.options import CORES, BotList, RunOptions, bot_specs, make_options
-from pickosim.studies.schedule import matchup_lanes, rotations
+from pickosim.studies.replay import game_of_run
 from pickosim.studies.study import (
     check_finished,
     load_results,
@@ -159,13 +159,18 @@ def watch(
     set: Sequence[str] = (),
     run: str | Path | None = None,
     rotation: int = 0,
+    matchup: str | None = None,
+    lost_by: str | None = None,
+    to: str | None = None,
+    nth: int = 1,
     start: Given | None = None,
     answer_seconds: float = GAME_SECONDS,
 ) -> list[Event]:
     """Every event of one game, the same game that a batch with that seed plays as that number.
 
-    With `run`, a tournament's folder, it is a game of that run, with the seats rotated so far. With `start`, the
-    game is played on from that position.
+    With `run`, a tournament's folder, it is a game of that run, with the seats rotated so far; of a `matchup`, e.g.
+    "eager,thief", games are numbered from 0. Or it is the nth game that the bot `lost_by` lost, with `to`: to that
+    bot. With `start`, the game is played on from that position.
     """
     from pickosim.games.positions import read_positions
     from pickosim.games.trace import trace_game, traced_position
@@ -184,7 +189,10 @@ def watch(
                 raise mistake
             return events
         if run is not None:
-            return trace_game(game_of_run(run, game, rotation), game)
+            found = game_of_run(
+                run, game, rotation, matchup=matchup, lost_by=lost_by, to=to, nth=nth
+            )
+            return trace_game(found.match, found.game)
         return trace_game(make_match(bots, load_rules(rules, set), seed), game)
 
 
@@ -331,33 +339,6 @@ def _listed(files: Sequence[str]) -> str:
     """The first of some files, and how many more there are."""
     more = len(files) - MOST_LISTED
     return f"{', '.join(files[:MOST_LISTED])}{f' and {more:,} more' if more > 0 else ''}"
-
-
-def game_of_run(folder: str | Path, game: int, rotation: int = 0) -> Match:
-    """The match that a tournament's folder has under that game number, in that rotation of the seats."""
-    manifest = RunFolder(Path(folder)).manifest()
-    if manifest["kind"] != Tournament.kind:
-        raise PickosimError(f"{folder} is not a tournament; its games cannot be watched.")
-    study = planned_study(manifest)
-    lanes = matchup_lanes(study.matchups)
-    number, block = divmod(game, LANE)
-    most = study.looks[-1]
-    if not (number in lanes and block < most):
-        raise PickosimError(
-            f"The run {folder} has no game {game}. Its matchup m (e.g. {lanes[0]}) has the games "
-            f"m × {LANE:,} to m × {LANE:,} + {most - 1:,}, see matchups.parquet."
-        )
-    if not 0 <= rotation < study.seats:
-        raise PickosimError(
-            f"Rotations go from 0 to {study.seats - 1} with {study.seats} players, not {rotation}."
-        )
-    by_name = {entrant.name: entrant for entrant in study.entrants}
-    matchup = study.matchups[lanes.index(number)]
-    entrants = [by_name[bot] for bot in matchup]
-    check_bot_sources(entrants)
-    specs = [entrant.spec for entrant in entrants]
-    match = make_match(specs, study.rule_set, study.seed, rotations(matchup))
-    return match.seated_for(game, rotation)
 
 
 def extend(

@@ -19,6 +19,7 @@ from pickosim.amounts import LANES
 from pickosim.errors import PickosimError
 from pickosim.runs.folder import RunFolder
 from pickosim.studies import schedule
+from pickosim.studies.replay import game_of_run
 from pickosim.studies.schedule import Earlier, matchup_chunks, matchup_lanes, round_robin
 
 BOTS = ["eager", "random", "threshold:target=23"]
@@ -103,7 +104,7 @@ def test_saved_games_and_points_are_extended_too(tmp_path):
     shutil.rmtree(began.folder)
     assert RunFolder(found.folder).damaged(found.manifest) == [], "and can be deleted"
     game = games_in(found.folder).filter(pl.col("bot") == MORE).row(8, named=True)
-    match = pickosim.api.game_of_run(found.folder, game["game"], game["rotation"])
+    match = game_of_run(found.folder, game["game"], game["rotation"]).match
     trace = pickosim.watch(list(match.specs), match.rules, match.seed, game["game"])
     assert trace[-1]["scores"][game["seat"]] == game["score"]
 

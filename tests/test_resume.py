@@ -24,8 +24,10 @@ from polars.testing import assert_frame_equal
 
 import pickosim
 from pickosim import cli
+from pickosim.amounts import LANE
 from pickosim.errors import PickosimError
 from pickosim.runs.folder import RunFolder
+from pickosim.studies.replay import game_of_run
 from pickosim.studies.standings import FRAMES
 
 PROGRAM = Path(sys.executable).with_name("pickosim")
@@ -581,9 +583,46 @@ def test_saved_games_are_the_games(whole):
         assert row["win_share"] == pytest.approx(standing["win_share"])
         assert row["score"] == pytest.approx(standing["mean_score"])
     row = games.filter(pl.col("rotation") == 1).row(7, named=True)
-    match = pickosim.api.game_of_run(whole.folder, row["game"], 1)
+    match = game_of_run(whole.folder, row["game"], 1).match
     trace = pickosim.watch(match.strategies, match.rules, match.seed, row["game"])
     one = games.filter((pl.col("game") == row["game"]) & (pl.col("rotation") == 1))
     assert list(match.specs) == one["bot"].to_list()
     assert trace[-1]["scores"] == one["score"].to_list()
     assert trace[-1]["turns"] == one["turns"][0]
+
+
+def test_games_of_a_run_are_found_in_words(whole, capsys):
+    """As the rows of the saved games say."""
+    loser, winner = BOTS[1], BOTS[0]
+    games = whole.games
+    number = games.filter(pl.col("bot") == winner)["matchup"].to_list()
+    own = games.filter(pl.col("matchup").is_in(number)).filter(
+        pl.col("bot").is_in([loser, winner]).sum().over("matchup", "game", "rotation") == 2
+    )
+    lost = own.filter((pl.col("bot") == loser) & (pl.col("win_share") == 0))
+    wanted = lost.sort("game", "rotation").select("game", "rotation").rows()
+    for nth in (1, 2, 40):
+        found = game_of_run(whole.folder, lost_by=loser, to=winner, nth=nth)
+        assert (found.game, found.rotation) == wanted[nth - 1]
+    game, rotation = wanted[0]
+    block = game % LANE
+    by_number = pickosim.watch(run=whole.folder, game=game, rotation=rotation)
+    in_matchup = f"{loser},{winner}"
+    assert by_number == pickosim.watch(
+        run=whole.folder, matchup=in_matchup, game=block, rotation=rotation
+    )
+    assert by_number == pickosim.watch(run=whole.folder, lost_by=loser, to=winner)
+    command = ["watch", "--from", str(whole.folder), "--lost-by", loser, "--to", winner]
+    assert cli.run([*command, "--summary"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    turns = [line for line in lines if line[:4].strip().isdigit()]
+    assert len(turns) == by_number[-1]["turns"] < len(lines) < len(turns) + 12
+    for mistake, says in (
+        (["--nth", "4001"], "no game number 4001 that"),
+        (["--game", "3"], "--game cannot be combined with --lost-by"),
+        (["--matchup", "nobody,random"], 'no bot "nobody"'),
+    ):
+        assert cli.run([*command, *mistake]) == 2
+        assert says in capsys.readouterr().err
+    assert cli.run(["watch", "--from", str(whole.folder), "--nth", "2"]) == 2
+    assert "--nth goes only with --lost-by." in capsys.readouterr().err

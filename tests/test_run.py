@@ -21,7 +21,6 @@ from polars.testing import assert_frame_equal
 import pickosim
 from pickosim import PickosimError, Results, cli
 from pickosim.amounts import LANE
-from pickosim.api import game_of_run
 from pickosim.engine.tally import PARTS
 from pickosim.runs import run as run_module
 from pickosim.runs.progress import Estimate
@@ -30,6 +29,7 @@ from pickosim.studies.arms import Chunk
 from pickosim.studies.kinds import study_kind
 from pickosim.studies.matchup_sums import GROUPS, count_choices
 from pickosim.studies.options import PYTHON_ONLY, declared
+from pickosim.studies.replay import game_of_run
 from pickosim.studies.schedule import FIRST_LOOK, LOOK_GROWTH, Matchup, round_robin
 from pickosim.studies.standings import ALL_BOTS, FRAMES
 
@@ -647,7 +647,7 @@ def test_saved_games_say_who_sat_where(tmp_path):
             assert rows.sort("seat")["bot"].to_list() == list(bots)
             played = pickosim.play(bots, "classic", games=1, seed=4, first=game).seats
             assert rows.sort("seat")["score"].to_list() == played["score"].to_list()
-            match = game_of_run(tmp_path / "run", game, rotation)
+            match = game_of_run(tmp_path / "run", game, rotation).match
             assert match.specs == bots
     assert result.games_played == 40
 

@@ -25,13 +25,13 @@ from polars.testing import assert_frame_equal
 
 import pickosim
 from pickosim import cli
-from pickosim.api import game_of_run
 from pickosim.commands.terminal import show
 from pickosim.errors import PickosimError
 from pickosim.files import digest
 from pickosim.reports.page import report_page
 from pickosim.reports.views import as_json, as_text
 from pickosim.runs.folder import RunFolder, new_folder, sealed
+from pickosim.studies.replay import game_of_run
 
 PROGRAM = Path(sys.executable).with_name("pickosim")
 HANGS = 600
@@ -82,7 +82,7 @@ def flip_bits(sound: Path, base: Path, tries: int, seed: int) -> None:
     chance = Random(seed)
     before, shown = files_of(sound), results_of(sound)
     game = first_game(["eager", "random"]) + 7
-    match = game_of_run(sound, game)
+    match = game_of_run(sound, game).match
     names = [name for name, content in before.items() if content]
     tables = {f"{name}.parquet" for name in RunFolder(sound).manifest()["tables"]}
     assert tables < set(names)
@@ -99,7 +99,7 @@ def flip_bits(sound: Path, base: Path, tries: int, seed: int) -> None:
         except PickosimError:
             assert name in tables | {"manifest.json"}
         with suppress(PickosimError):
-            assert game_of_run(folder, game) == match, name
+            assert game_of_run(folder, game).match == match, name
         resumed = pickosim.resume(folder, workers=1)
         for table, frame in resumed.frames.items():
             assert_frame_equal(frame, pl.read_parquet(sound / f"{table}.parquet"), check_exact=True)

@@ -28,6 +28,7 @@ from pickosim.errors import PickosimError
     epilog=examples(
         "pickosim watch eager random --seed 7 --game 42",
         "pickosim watch expected winner --rules extrawurm --why",
+        "pickosim watch --from runs/mine --lost-by my_bot.py --to champion --summary",
     )
 )
 def watch(
@@ -70,9 +71,27 @@ def watch(
             help="With --from: how far the seats are rotated in that game.",
         ),
     ] = 0,
+    matchup: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BOTS",
+            help="With --from: a matchup, e.g. eager,thief, in which --game counts from 0.",
+        ),
+    ] = None,
+    lost_by: Annotated[
+        str | None,
+        typer.Option("--lost-by", metavar="BOT", help="With --from: a game that this bot lost."),
+    ] = None,
+    to: Annotated[
+        str | None, typer.Option(metavar="BOT", help="With --lost-by: which this bot won.")
+    ] = None,
+    nth: Annotated[
+        int, typer.Option(metavar="NUMBER", min=1, help="With --lost-by: which of these games.")
+    ] = 1,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the trace, one JSON object per line.")
     ] = False,
+    in_short: Annotated[bool, typer.Option("--summary", help="Print one line per turn.")] = False,
     why: Annotated[
         bool, typer.Option("--why", help="Show what each option was worth to a bot that can say.")
     ] = False,
@@ -88,7 +107,9 @@ def watch(
         raise PickosimError(
             "Name the bots to watch, a run with --from, or a position with --from-position: one of them."
         )
-    _check_source(context, folder, position)
+    if in_short and (why or as_json):
+        raise PickosimError("--summary goes neither with --why nor with --json.")
+    _check_source(context, folder, position, lost_by)
     from pickosim.bots.guard import GAME_SECONDS, answer_seconds, check_seconds
     from pickosim.games.positions import load_position, position_text
     from pickosim.games.positions import position_at as taken_at
@@ -105,9 +126,11 @@ def watch(
             answer_seconds(limit),
         ):  # a program introduces itself within the limit, too
             if folder is not None:
-                from pickosim.api import game_of_run
+                from pickosim.studies.replay import game_of_run
 
-                match = game_of_run(folder, game, rotation)
+                match, game, _ = game_of_run(
+                    folder, game, rotation, matchup=matchup, lost_by=lost_by, to=to, nth=nth
+                )
             else:
                 from pickosim.games.match import make_match
 
@@ -121,18 +144,29 @@ def watch(
             print(json_of(event, indent=None))
     else:
         from pickosim.reports.layout import hanging
-        from pickosim.reports.story import story
+        from pickosim.reports.story import story, summary
 
-        show(*(hanging(line) for line in story(events)))
+        show(*(hanging(line) for line in (summary if in_short else story)(events)))
     if mistake is not None:
         raise mistake
 
 
-def _check_source(context: typer.Context, folder: Path | None, position: Path | None) -> None:
+def _check_source(
+    context: typer.Context, folder: Path | None, position: Path | None, lost_by: str | None
+) -> None:
     """Refuse options that do not go with where the game to watch comes from."""
     refused: dict[str, str] = {}
     if folder is None:
-        refused["rotation"] = "--rotation goes only with --from."
+        for option in ("rotation", "matchup", "lost-by"):
+            refused[option] = f"--{option} goes only with --from."
+    if lost_by is None:
+        for option in ("to", "nth"):
+            refused[option] = f"--{option} goes only with --lost-by."
+    else:
+        for option in ("game", "rotation"):
+            refused[option] = (
+                f"--{option} cannot be combined with --lost-by; --nth says which game."
+            )
     if folder is not None:
         for option in ("rules", "set", "seed"):
             refused[option] = f"--{option} cannot be combined with --from: the run has its own."
@@ -143,9 +177,9 @@ def _check_source(context: typer.Context, folder: Path | None, position: Path | 
             )
         for option in ("from", "position-at"):
             refused[option] = f"Watch with --{option} or with --from-position, not both."
-    names = {"set": "sets", "from": "folder", "position-at": "position_at"}
+    names = {"set": "sets", "from": "folder"}
     for option, said in refused.items():
-        source = context.get_parameter_source(names.get(option, option))
+        source = context.get_parameter_source(names.get(option, option.replace("-", "_")))
         if source is not None and source.name == "COMMANDLINE":
             raise PickosimError(said)
 

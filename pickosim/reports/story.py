@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from pickosim.amounts import listed
 from pickosim.reports.layout import BAD, DICE, GOLD, GOOD, QUIET, WORM
 from pickosim.rule_files import complete_rules, rules_text
 
@@ -47,6 +49,48 @@ def story(trace: Iterable[Event]) -> Iterator[Text]:
         yield from state.lines()
 
 
+def summary(trace: Iterable[Event]) -> Iterator[Text]:
+    """One game in one line per turn."""
+    opening, *events = trace
+    state = TableState(opening)
+    yield Text(_title(opening), style="bold")
+    turns = {
+        turn: list(of_turn) for turn, of_turn in groupby(events, lambda event: event.get("turn"))
+    }
+    width = max(map(len, state.players))
+    for turn, of_turn in turns.items():
+        if turn is None:  # the end
+            yield from _lines(of_turn[-1], state)
+            continue
+        if of_turn[0]["event"] == "position":
+            state.put(of_turn.pop(0))
+        rolls = sum(event["event"] == "roll" for event in of_turn)
+        if not rolls:
+            continue
+        seat = of_turn[0]["seat"]
+        line = Text(f"{turn:>4}  {seat} {state.players[seat]:<{width}}  {_count(rolls, 'roll')}")
+        for event in of_turn:
+            state.follow(event)
+            for part in _lines(event, state) if event["event"] in IN_SUMMARY else ():
+                part.plain = part.plain.strip()
+                line.append(", ").append_text(part)
+        yield line
+
+
+IN_SUMMARY = (
+    "bratworm",
+    "stop",
+    "take",
+    "steal",
+    "steal-hen",
+    "fail",
+    "return",
+    "flip",
+    "specialist",
+)
+"""Events that a line of the summary tells."""
+
+
 def _title(event: Event) -> str:
     return f"Game {event['game']} of seed {event['seed']}, rules {rules_text(complete_rules(event['rules']))}"
 
@@ -56,6 +100,7 @@ class TableState:
 
     def __init__(self, game: Event) -> None:
         self.players: list[str] = game["players"]
+        self.has_tiebreak = game["rules"]["tiebreak"] == "highest-tile"
         ones: int = game["rules"]["bratworm_ones"]
         self.enough_ones = f"{'two' if ones == 2 else ones} or more 1s"
         self.worms = {int(tile): worms for tile, worms in game["rules"]["tiles"].items()}
@@ -233,6 +278,24 @@ def _ending(event: Event, state: TableState) -> Iterator[Text]:
         )
         won = seat in event["winners"]
         yield Text(f"{line} ({tiles}{bratworms}{apple})", style=GOOD if won else "")
+    best = max(event["scores"])
+    tied = [
+        f"{player} (seat {seat})"
+        for seat, player in enumerate(state.players)
+        if event["scores"][seat] == best
+    ]
+    if len(tied) > 1:
+        yield Text(f"{listed(tied)} have {_count(best, 'worm')} each{_decided(event, state)}.")
+
+
+def _decided(event: Event, state: TableState) -> str:
+    """How a tie for the first place was decided."""
+    first, *others = event["winners"]
+    if not state.has_tiebreak:
+        return " and share the win: these rules have no tiebreak"
+    if others:
+        return " and share the win: none of them has a tile"
+    return f"; {state.players[first]} (seat {first}) has the highest tile, {max(event['tiles'][first])}, and wins"
 
 
 def _count(number: int, word: str) -> str:
