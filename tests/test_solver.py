@@ -232,6 +232,28 @@ def test_every_value_and_choice_is_that_of_brute_force(problem: Problem, seed: i
         assert reroll == (reference.may_reroll(state, throw) and again > best + 1e-11)
 
 
+def test_a_graph_from_its_file_is_the_graph_that_was_compiled(tmp_path, monkeypatch) -> None:
+    problem = Problem(5, (1, 1, 6, 6), "any roll", 2)
+    monkeypatch.setattr("pickosim.solver.graph.cache_folder", lambda: tmp_path / "kernels")
+    compiled = graph.__wrapped__(problem)
+    (path,) = (tmp_path / "kernels").glob("graph-*.npz")
+    content = path.read_bytes()
+    with monkeypatch.context() as only_read:
+        only_read.setattr("pickosim.solver.graph._compiled", None)
+        kept = graph.__wrapped__(problem)
+    for name, one, other in zip(compiled._fields, compiled, kept, strict=True):
+        assert type(one) is type(other), name
+        if isinstance(one, np.ndarray):
+            assert one.dtype == other.dtype, name
+            assert other.flags.c_contiguous and np.array_equal(one, other), name
+        else:
+            assert one == other, name
+    path.write_bytes(content[:-100])
+    again = graph.__wrapped__(problem)
+    assert np.array_equal(again.leaf_chance, compiled.leaf_chance)
+    assert path.read_bytes() == content, "what cannot be read is written again"
+
+
 def test_sizes_of_the_graph() -> None:
     assert sum(map(len, states(Problem()).values())) == 1939
     assert sum(map(len, states(Problem(9)).values())) == 2727

@@ -49,7 +49,7 @@ _kernels: set[Callable[..., Any]] = set()
 def kernel(function: Function) -> Function:
     """A loop over games, called from Python."""
     _kernels.add(function)
-    folder = _cache_folder()
+    folder = cache_folder()
     with _caching_in(folder):
         compiled: Function = njit(**_OPTIONS | {"cache": folder is not None})(function)
     return compiled
@@ -121,7 +121,7 @@ def _caching_in(folder: Path | None) -> Iterator[None]:
 
 
 @cache
-def _cache_folder() -> Path | None:
+def cache_folder() -> Path | None:
     """Beside the sources if that is writable, like Python's bytecode, otherwise a folder of the user's own, if any."""
     sources = [path.read_bytes() for path in sorted(_PACKAGE.rglob("*.py"))]
     kernels = b"".join(source for source in sources if b"pickosim.engine.kernels" in source)

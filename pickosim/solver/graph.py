@@ -22,22 +22,30 @@ nodes have children; the others are *leaves*.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
+from io import BytesIO
 from math import comb
 from typing import Any, Literal, NamedTuple
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pickosim.engine.dice import ALL_FACES, FACES, POINTS, WORM_BIT, rolls
-from pickosim.engine.kernels import shared
+from pickosim.engine.kernels import cache_folder, shared
+from pickosim.files import write_whole
 
 BUST, WORTH = 0, 1
 """Columns of a pay-off: a bust, stops by [worm set aside, points]; the same again with the bonus for 1s."""
 
 Int = int | np.integer[Any]
 """An integer in a kernel."""
+
+MOST_KEPT = 50
+"""Graphs that are kept in files, of 1 MB at most with nine dice."""
 
 _ALL = range(1, FACES + 1)
 _POINTS: list[int] = POINTS.tolist()
@@ -256,6 +264,24 @@ def _ways(pool: Pool, golden: tuple[int, ...], faces: Collection[int]) -> int:
 
 @cache
 def graph(problem: Problem) -> Graph:
+    """The graph of a problem: compiled once, then read from a file beside the compiled kernels."""
+    folder = cache_folder()
+    path = folder and folder / f"graph-{sha256(repr(problem).encode()).hexdigest()[:16]}.npz"
+    if path is not None and path.is_file():
+        with suppress(OSError, ValueError, KeyError, BadZipFile), np.load(path) as kept:
+            arrays = (kept[name] for name in Graph._fields)
+            return Graph(*(array if array.ndim else array.item() for array in arrays))
+    compiled = _compiled(problem)
+    if path is not None and len(list(path.parent.glob("graph-*"))) < MOST_KEPT:
+        content = BytesIO()
+        np.savez(content, **compiled._asdict())
+        with suppress(OSError):  # e.g. a full disk
+            path.parent.mkdir(exist_ok=True)
+            write_whole(path, content.getvalue())
+    return compiled
+
+
+def _compiled(problem: Problem) -> Graph:
     """Compile the graph of a problem."""
     white, golden = dice_kinds(problem)
     all_rolls = rolls(white + bool(golden))
