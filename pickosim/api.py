@@ -317,10 +317,10 @@ def _resume(folder: Path, how: RunOptions, progress: Progress) -> Results:
         return resume_run(study, run_folder, manifest, workers_for(study, how), progress)
 
 
-def _study_in(folder: Path, manifest: Manifest, verb: str) -> Any:
-    """The study of a run, if it would still play the same games."""
+def _study_in(folder: Path, manifest: Manifest, verb: str, without: Sequence[str] = ()) -> Any:
+    """The study of a run, if it would still play the same games; bots `without` which it goes on may have changed."""
     try:
-        return study_of(study_kind(manifest["kind"]), manifest)
+        return study_of(study_kind(manifest["kind"]), manifest, without)
     except BotError as error:
         absent = [name for name in manifest.get("given_bots", []) if given_class(name) is None]
         if absent:
@@ -346,6 +346,7 @@ def extend(
     bots: BotList = (),
     games: int | str | None = None,
     *,
+    without: BotList = (),
     workers: int = CORES,
     backend: str | None = None,
     scheduler: str | None = None,
@@ -356,10 +357,10 @@ def extend(
     chunk: int | None = None,
     command: str = "",
 ) -> Results:
-    """Add bots to a finished tournament, or play on until every matchup has that many games.
+    """Add bots to a finished tournament, or play on until every matchup has that many games; or go on without some.
 
-    Only what is missing is played; the tables are identical to those of one tournament with all bots and
-    games. The result is a run of its own, in a new folder beside the old one unless `out` names another.
+    Only what is missing is played; the tables are identical to those of one tournament with these bots and
+    games. `without` names bots to leave out, e.g. one that failed; then the tournament need not be finished. The result is a run of its own, in a new folder beside the old one unless `out` names another.
 
     More games should be decided on before the results are seen: to play on until a difference is significant finds
     differences that are not there. A remark of such a run says so; `sprt` is the test that may stop early.
@@ -380,13 +381,16 @@ def extend(
     manifest = RunFolder(folder).manifest()
     if manifest["kind"] != Tournament.kind:
         raise PickosimError(f"{folder} is a {manifest['kind']}; only a tournament can be extended.")
-    check_finished(folder, manifest)
+    left_out = expanded(bot_specs(without))
+    if not left_out:
+        check_finished(folder, manifest)
     set_answer_seconds(answer_seconds)
-    began = _study_in(folder, manifest, "extend")
+    began = _study_in(folder, manifest, "extend", left_out)
     more_games = None if games is None else parse_count(games)
-    study = began.extended(expanded(bot_specs(bots)), more_games, **how).checked()
+    study = began.extended(expanded(bot_specs(bots)), more_games, left_out, **how).checked()
     with shown_progress(progress) as shown:
-        shown.say(_about_reuse(folder, began, study))
+        if manifest["status"] == "finished":
+            shown.say(_about_reuse(folder, began, study))
         return play_study(
             study,
             folder=None if out is not None else new_folder(study.kind, folder.parent),

@@ -13,6 +13,9 @@ class PickosimError(Exception):
     advice = ""
     """What to do about a run that it stopped and that cannot be resumed; empty if it can."""
 
+    bot = ""
+    """The bot that failed in a game, as it was named."""
+
 
 class RulesError(PickosimError):
     """Rules that cannot be found, read or played."""

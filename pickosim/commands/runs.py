@@ -276,6 +276,13 @@ def extend(
             show_default="as many as before",
         ),
     ] = None,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="BOT",
+            help="A bot to leave out, e.g. one that failed; the run need not be finished. Repeat for more.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -286,9 +293,9 @@ def extend(
     as_csv: Csv = False,
     full: Full = False,
 ) -> None:
-    """Add bots or games to a finished tournament.
+    """Add bots or games to a tournament, or leave bots out.
 
-    Only what is missing is played. The tables are identical to those of one tournament with all bots and games. The
+    Only what is missing is played. The tables are identical to those of one tournament with these bots and games. The
     old run is left as it is. Decide on the number of games before you see results: to play on until a difference is
     significant finds differences that are not there.
     """
@@ -301,6 +308,7 @@ def extend(
                 folder,
                 bots or (),
                 games,
+                without=without or (),
                 out=out,
                 progress=progress,
                 command=command_line(),

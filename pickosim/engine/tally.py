@@ -49,6 +49,8 @@ class Tally(NamedTuple):
     """(G, S, P)"""
     held_at_end: NDArray[np.bool_]
     """(G, S, P)"""
+    forfeits: NDArray[np.bool_]
+    """(G, P): the player's bot failed and another one played on; its rank is the last, all else is as played."""
 
     def counter(self, name: str) -> NDArray[np.uint32]:
         """(G,): a counter by its name in `Counters`."""
@@ -78,6 +80,7 @@ def new_tally(books: Books, games: int) -> Tally:
         turns_held=np.zeros((games, kinds, seats), np.uint16),
         used=np.zeros((games, kinds, seats), np.uint16),
         held_at_end=np.zeros((games, kinds, seats), np.bool_),
+        forfeits=np.zeros((games, seats), np.bool_),
     )
 
 
@@ -185,6 +188,14 @@ def win_parts(ranks: NDArray[np.uint8]) -> NDArray[np.int64]:
         for seat in range(ranks.shape[1]):
             parts[game, seat] = share * (ranks[game, seat] == 1)
     return parts
+
+
+def place_last(tally: Tally) -> None:
+    """Place players who forfeited behind all others of their games."""
+    games = np.flatnonzero(tally.forfeits.any(axis=1))
+    rank, out = tally.rank[games], tally.forfeits[games]
+    ahead = (out[:, None, :] & (rank[:, None, :] < rank[:, :, None])).sum(axis=2)
+    tally.rank[games] = np.where(out, 1 + (~out).sum(axis=1, keepdims=True), rank - ahead)
 
 
 @inlined

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
+from collections.abc import Callable
 from functools import cache
 from time import monotonic
 from typing import Any
@@ -64,15 +65,18 @@ def ask(match: Match, turn: Turn, method: str) -> NDArray[Any]:
 def ask_for_plan(match: Match, turn: Turn) -> TurnPlan | None:
     """The plan of a valuation for its whole turn; None if it is to be asked question by question.
 
-    That is so for some turns of bots that are audited: it is the questions that are audited.
+    That is so for some turns of bots that are audited: it is the questions that are audited. Where bots forfeit, such
+    a turn is planned all the same: whether a bot fails in a game must not depend on which turns are audited.
     """
     bot = bot_of(match, turn)
+    stepwise = False
     if match.audited and not is_built_in(type(bot)):
         _turns[type(bot)] += 1
-        if _turns[type(bot)] % STEPWISE_EVERY == 0:
+        stepwise = _turns[type(bot)] % STEPWISE_EVERY == 0
+        if stepwise and not match.forfeits:
             return None
     plan: TurnPlan = call(match, turn, "_plan_turn")
-    return plan
+    return None if stepwise else plan
 
 
 def call(match: Match, turn: Turn, method: str) -> Any:
@@ -257,7 +261,8 @@ def _exception_error(
     match: Match, turn: Turn, method: str, error: BaseException, *, expired: bool
 ) -> StrategyError:
     """The error for an exception, with the first game that raises it on its own, if there is one."""
-    place, alone = _first_failure(match, turn, method)
+    is_one = np.all(turn._rows == turn._rows[0])
+    place, alone = (0, error) if is_one else _first_failure(match, turn, method, expired=expired)
     error = alone or error
     asked = "value" if _is_in_value(error) else method
     if expired:
@@ -268,7 +273,9 @@ def _exception_error(
         said = _strategy_error(
             match, turn, asked, place, f"{problem}; --answer-seconds allows more"
         )
-        return TimeLimitError(str(said))
+        late = TimeLimitError(str(said))
+        late.bot = said.bot
+        return late
     if isinstance(error, AnswerError):
         return _strategy_error(match, turn, asked, place, str(error))
     problem = _raised(error, type(bot_of(match, turn)))
@@ -279,26 +286,66 @@ def _exception_error(
     return _strategy_error(match, turn, asked, place, problem)
 
 
-def _first_failure(match: Match, turn: Turn, method: str) -> tuple[int, BaseException | None]:
+def _first_failure(
+    match: Match, turn: Turn, method: str, *, expired: bool
+) -> tuple[int, BaseException | None]:
     """The first game about which a strategy cannot be asked on its own, and the exception; 0 and None if none.
 
-    No longer than the time limit is spent on the search.
+    Found by bisection, or game by game if only one question more is allowed to expire. No longer than the time limit
+    is spent on the search.
     """
     until = monotonic() + time_limit()
-    for place in range(len(turn)):
-        one = _twice(turn, place)
-        one._notes = dict(turn._notes)
-        guard = Guard(lambda one=one: _too_slow(match, one, method))  # type: ignore[misc]
+    places = range(len(turn))
+    while len(places) > 1 and monotonic() < until:
+        half = 1 if expired else len(places) // 2
+        if failed := _failure(match, turn, method, places[:half]):
+            places = places[:half]
+            if half == 1:
+                return places[0], failed
+        else:
+            places = places[half:]
+    failed = _failure(match, turn, method, places) if len(places) == 1 else None
+    return (places[0], failed) if failed else (0, None)
+
+
+def _failure(match: Match, turn: Turn, method: str, places: range) -> BaseException | None:
+    """What a strategy raises when asked about some of the games, or about one twice over."""
+    few = turn._only(np.array(places if len(places) > 1 else [*places] * 2))
+    few._notes = dict(turn._notes)
+    guard = Guard(lambda: _too_slow(match, few, method))
+    try:
+        with guard:
+            getattr(bot_of(match, turn), method)(few)
+    except BaseException as error:
+        if guard.expired or is_from_bot(error):
+            return error
+        raise
+    return None
+
+
+def failing(turn: Turn, question: Callable[[Turn], object]) -> NDArray[np.int64]:
+    """The games of a turn about which a question fails even on its own; none if it fails only about several at once.
+
+    Found by bisection, so that the others are asked about few times.
+    """
+    found: list[int] = []
+
+    def search(places: NDArray[np.int64]) -> None:
+        part = turn._only(places)
+        part._notes = dict(turn._notes)
         try:
-            with guard:
-                getattr(bot_of(match, turn), method)(one)
-        except BaseException as error:
-            if guard.expired or is_from_bot(error):
-                return place, error
+            question(part)
+        except TimeLimitError:
             raise
-        if monotonic() > until:
-            break
-    return 0, None
+        except StrategyError:
+            if len(places) == 1:
+                found.extend(places)
+                return
+            for half in np.array_split(places, 2):
+                search(half)
+
+    search(np.arange(len(turn)))
+    return np.array(found, np.int64)
 
 
 def _raised(error: BaseException, kind: type[Strategy]) -> str:
@@ -342,11 +389,13 @@ def _strategy_error(
 ) -> StrategyError:
     game, number = _game_and_turn(turn, place)
     rotation = int(turn._table["rotation"][turn._rows[place]])
-    return StrategyError(
+    error = StrategyError(
         f"{match.specs[turn._bot]}: {method}() {problem} "
         f"(game {game}, turn {number}, seat {turn.seat}). "
         f"To see that game: {match.replay_command(game, rotation)}"
     )
+    error.bot = match.specs[turn._bot]
+    return error
 
 
 def _game_and_turn(turn: Turn, place: int) -> tuple[int, int]:

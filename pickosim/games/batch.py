@@ -8,11 +8,14 @@ although games differ in length.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pickosim.bots.loading import load_bot
 from pickosim.bots.strategy import own_methods
 from pickosim.bots.view import METHODS, Turn
 from pickosim.engine.claim import (
@@ -27,7 +30,7 @@ from pickosim.engine.dice import rolls
 from pickosim.engine.log import Log, new_log, with_room
 from pickosim.engine.rulebook import NOTHING
 from pickosim.engine.table import TABLE, Table, deal, first_fault
-from pickosim.engine.tally import Tally, end_turns, follow_leads, new_tally, record
+from pickosim.engine.tally import Tally, end_turns, follow_leads, new_tally, place_last, record
 from pickosim.engine.turn import (
     HAND,
     Hands,
@@ -40,14 +43,23 @@ from pickosim.engine.turn import (
     set_aside,
     take_golden_die,
 )
-from pickosim.games.ask import ask, ask_for_plan, faces_of, illegal_answer
+from pickosim.errors import StrategyError, TimeLimitError
+from pickosim.games.ask import ask, ask_for_plan, faces_of, failing, illegal_answer
 from pickosim.games.match import Match, order_of
+from pickosim.rules import RuleSet
 from pickosim.solver.rolling import play_out
 from pickosim.solver.solve import AT_ONCE
 from pickosim.solver.valuation import TurnPlan, Valuation, plans_whole_turns
 
 BATCH = 16384
 """Games played in parallel, per rotation: enough to make the fixed cost of a step small, few enough for the cache."""
+
+
+STAND_IN = "eager"
+"""The bot that plays on in the seat of one that forfeits, from the decision on in which it failed."""
+
+TRIAL = 10
+"""Games with itself that a bot plays when it first fails; one that fails in most of them ends the run at once."""
 
 
 def play_games(
@@ -136,6 +148,7 @@ class Batch:
         self.start = None if start is None else start.copy()
         self.waiting = [] if self.start is None else self._sorted(self.start, after_turn)
         """Games to play on that have not begun, by the seat on turn."""
+        self.has_forfeits = False
 
     @property
     def bytes_per_game(self) -> float:
@@ -205,6 +218,8 @@ class Batch:
                     if self.on_over is not None:
                         self.on_over(len(over))
                 running, freed = left, freed + len(over)
+        if self.has_forfeits:
+            place_last(self.tally)
         return self.tally
 
     def play_turn(self, seat: int, rows: NDArray[np.int32]) -> None:
@@ -253,9 +268,19 @@ class Batch:
         """Play one turn of a valuation: planned and played as a whole, unless somebody listens to answers."""
         if not self.whole_turns[self.bot] or self.on_answer is not None:
             return self._play_turn(seat, rows)
+        if self.has_forfeits and (out := self._out(seat, rows)).any():
+            self._play_turn(seat, rows[out])
+            rows = rows[~out]
+            if len(rows) == 0:
+                return None
         golden = begin(self.books, self.table, self.hands, seat, rows, self.asked)
         turn = self._turn("pick", seat, rows)
-        plan = ask_for_plan(self.match, turn)
+        try:
+            plan = ask_for_plan(self.match, turn)
+        except StrategyError as error:
+            self._check_forfeit(turn, error)
+            self._forfeit(turn, error, failing(turn, partial(ask_for_plan, self.match)))
+            return self._play_valued_turn(seat, rows)
         if plan is None:
             return self._play_turn(seat, rows)
         if golden:
@@ -315,22 +340,33 @@ class Batch:
         """Set a face aside; returns how many games roll on, and in how many the player robs a rival."""
         turn = self._turn("pick", seat, rolling)
         answers = self._answers(turn)
-        left, robbers, illegal_place = set_aside(
-            self.books,
-            self.rolls,
-            self.table,
-            self.hands,
-            seat,
-            rolling,
-            faces_of(answers),
-            self.claimable,
-            "rob" in self.asks[self.bot],
-            self.asked,
-            self.log,
-        )
-        if illegal_place >= 0:
-            raise illegal_answer(self.match, turn, "pick", answers, illegal_place)
-        return left, robbers
+        faces, asking = faces_of(answers), "rob" in self.asks[self.bot]
+        done = left = robbers = 0
+        while True:
+            more, asked, illegal_place = set_aside(
+                self.books,
+                self.rolls,
+                self.table,
+                self.hands,
+                seat,
+                rolling[done:],
+                faces[done:],
+                self.claimable[left:],
+                asking,
+                self.asked[robbers:],
+                self.log,
+            )
+            if done:
+                rolling[left : left + more] = rolling[done : done + more]
+            left, robbers = left + more, robbers + asked
+            if illegal_place < 0:
+                return left, robbers
+            done += illegal_place
+            error = illegal_answer(self.match, turn, "pick", answers, done)
+            self._check_forfeit(turn, error)
+            self._forfeit(turn, error, np.array([done]))
+            faces = faces.copy()
+            faces[done] = self._stand_in(turn, np.array([done]))[0]
 
     def _settle(self, seat: int, rows: NDArray[np.int32]) -> None:
         """Claim or fail, after asking for all choices that the player has."""
@@ -403,10 +439,52 @@ class Batch:
         )
 
     def _answers(self, turn: Turn) -> NDArray[Any]:
-        answers = ask(self.match, turn, turn.question)
+        answers = self._legal_answers(turn)
         if self.on_answer is not None:
             self.on_answer(turn)
         return answers
+
+    def _legal_answers(self, turn: Turn) -> NDArray[Any]:
+        """The answers of the bot on turn; where it has forfeited, those of the one that plays on."""
+        if self.has_forfeits and (out := self._out(turn.seat, turn._rows)).any():
+            instead = self._stand_in(turn, np.flatnonzero(out))
+            answers: NDArray[Any] = np.empty(
+                len(turn), np.bool_ if instead.dtype == np.bool_ else np.int64
+            )
+            answers[out] = instead
+            if not out.all():
+                answers[~out] = self._legal_answers(turn._only(np.flatnonzero(~out)))
+            return answers
+        try:
+            return ask(self.match, turn, turn.question)
+        except StrategyError as error:
+            self._check_forfeit(turn, error)
+            places = failing(turn, partial(ask, self.match, method=turn.question))
+            self._forfeit(turn, error, places)
+        return self._legal_answers(turn)
+
+    def _out(self, seat: int, rows: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """(n,): whether the bot in a seat has forfeited the game."""
+        out: NDArray[np.bool_] = self.tally.forfeits[self.table["entry"][rows], seat]
+        return out
+
+    def _stand_in(self, turn: Turn, places: NDArray[np.int64]) -> NDArray[Any]:
+        """What the bot that plays on for others answers in some games of a turn."""
+        answers: NDArray[Any] = getattr(load_bot(STAND_IN), turn.question)(turn._only(places))
+        return answers
+
+    def _check_forfeit(self, turn: Turn, error: StrategyError) -> None:
+        """Raise the error of a bot, unless it only loses the games in which it fails."""
+        is_late = isinstance(error, TimeLimitError)
+        if not self.match.forfeits or is_late or _mostly_fails(self.match, turn._bot):
+            raise error
+
+    def _forfeit(self, turn: Turn, error: StrategyError, places: NDArray[np.int64]) -> None:
+        """Let the bot on turn lose some games; without any, there is nothing but to raise the error."""
+        if not len(places):
+            raise error
+        self.tally.forfeits[self.table["entry"][turn._rows[places]], turn.seat] = True
+        self.has_forfeits = True
 
     def _ask_whom_to_rob(
         self, seat: int, rows: NDArray[np.int32], claimed: NDArray[np.int64] | None = None
@@ -414,3 +492,39 @@ class Batch:
         """Seats of the rivals to rob; strategies count players from their own seat."""
         chosen = self._ask("rob", seat, rows, claimed)
         return (chosen + seat) % self.players
+
+
+_tried: dict[tuple[RuleSet, str, int], bool] = {}
+"""Whether bots fail in most games of their trial, by rules, spec and players."""
+
+
+def _mostly_fails(match: Match, bot: int) -> bool:
+    """Whether a bot that has failed does so in most games: then there is no need to find that out game by game.
+
+    It is tried in the same games wherever it fails, so that a run ends, or not, with any workers.
+    """
+    spec, players = match.specs[bot], len(match.specs)
+    tried = (match.rules, spec, players)
+    if tried not in _tried:
+        alone = replace(
+            match,
+            specs=(spec,) * players,
+            strategies=(match.strategies[bot],) * players,
+            seed=0,
+            rotations=(),
+            audited=False,
+            forfeits=False,
+        )
+        _tried[tried] = 2 * sum(_fails(alone, game) for game in range(TRIAL)) > TRIAL
+    return _tried[tried]
+
+
+def _fails(match: Match, game: int) -> bool:
+    """Whether a bot fails in a game."""
+    try:
+        play_games(match, game, 1)
+    except TimeLimitError:
+        raise
+    except StrategyError:
+        return True
+    return False

@@ -47,6 +47,8 @@ class Match:
     """Whether games are dealt, and not played on from positions."""
     audited: bool = False
     """Whether some questions are asked twice, about other games, to find answers that depend on that."""
+    forfeits: bool = False
+    """Whether a bot that fails in a game loses it; otherwise the error is raised."""
 
     @property
     def books(self) -> Books:

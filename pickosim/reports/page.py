@@ -329,7 +329,8 @@ def command_again(command: str) -> str:
 def results_html(results: Results) -> str:
     """The headline, the main tables, and which others there are."""
     leading = [(view, data) for view, data in shown_views(results) if view.leads]
-    parts = [f"<p><strong>{_prose(results.headline)}</strong></p>"]
+    parts = [f"<p>{_prose(warning)}</p>" for warning in results.warnings]
+    parts.append(f"<p><strong>{_prose(results.headline)}</strong></p>")
     parts += [table_html(data, view.table, view.frame.name) for view, data in leading]
     parts += [f"<p>{_prose(remark)}</p>" for remark in results.remarks]
     names = [view.frame.name for view, _ in leading]

@@ -28,7 +28,7 @@ from pickosim.columns import (
     rating_text,
 )
 from pickosim.errors import PickosimError, suggest
-from pickosim.reports.layout import Grid, IntervalGrid, grid, wrapped
+from pickosim.reports.layout import BAD, Grid, IntervalGrid, grid, wrapped
 from pickosim.runs.folder import records, written
 from pickosim.runs.run import Results
 from pickosim.studies.kinds import study_kind
@@ -96,6 +96,8 @@ def _is_hidden(name: str, frame: pl.DataFrame) -> bool:
     """Columns that another one shows, or that say nothing."""
     if name == "p_value":
         return "p_adjusted" in frame.columns  # the corrected one counts; the file has both
+    if name == "forfeits":
+        return not frame[name].sum()
     return name == "rating_error" or (name == "rating_field" and frame[name].n_unique() < 2)
 
 
@@ -236,6 +238,9 @@ def as_text(results: Results, full: bool = True) -> Iterator[RenderableType]:
     """Tables and sentences for a terminal, all or only the main ones; of an experiment, its question first."""
     if question := results.manifest.get("question"):
         yield Text(question, style="bold")
+        yield Text()
+    for warning in results.warnings:
+        yield Text(warning, style=BAD)
         yield Text()
     yield Text(results.headline, style="bold")
     declared = [(view, text) for view, _ in shown_views(results) for text in view.texts(full)]

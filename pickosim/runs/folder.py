@@ -69,6 +69,8 @@ class _Result(BaseModel):
     headline: str
     sentences: list[str]
     remarks: list[str]
+    warnings: list[str] = []
+    """What has to be known before anything else, e.g. that a bot failed."""
     reference: str = ""
     """In a comparison, the variant that others are compared with."""
     stronger: dict[str, str] = {}

@@ -115,6 +115,11 @@ class Results:
         return str(self.manifest["result"]["headline"])
 
     @property
+    def warnings(self) -> list[str]:
+        """What has to be known before anything else, e.g. that a bot failed."""
+        return list(self.manifest["result"].get("warnings", ()))
+
+    @property
     def remarks(self) -> list[str]:
         """What to keep in mind when reading the tables."""
         return list(self.manifest["result"]["remarks"])
@@ -178,6 +183,9 @@ class Study(Protocol):
     def deliver(self, folder: Path, run: str) -> None:
         """Copy files of a complete run to where they were asked for."""
 
+    def way_on(self, bot: str, folder: Path) -> str:
+        """How to go on without a bot that failed; empty if there is no way."""
+
     def status(self, sums: Sequence[Sums]) -> str:
         """One-line status while it is played."""
 
@@ -194,8 +202,14 @@ class RunStoppedError(PickosimError):
     exit_code: int = 1
     given_bots: Sequence[str] = ()
     """Bots that were given as Python objects."""
+    way_on: str = ""
+    """Another way to go on than to resume the run."""
 
     def __str__(self) -> str:
+        return f"{self._ending}\n{self.way_on}".rstrip()
+
+    @property
+    def _ending(self) -> str:
         if self.folder is None:
             return self.why
         command = RunFolder(self.folder).resume_command
@@ -309,6 +323,8 @@ def _execute(
         if stopped is None:
             raise
         stopped.given_bots = manifest.get("given_bots", ())
+        if isinstance(error, PickosimError) and folder is not None:
+            stopped.way_on = study.way_on(error.bot, folder.path)
         raise stopped from error
 
 

@@ -255,7 +255,7 @@ class Cluster:
                 self._refuse(found, sent.order)
             case _:
                 error = PickosimError(found["why"])
-                error.advice = found["advice"]
+                error.advice, error.bot = found["advice"], found["bot"]
                 raise error
         return None
 
@@ -383,4 +383,5 @@ def play_at_worker(
     try:
         return answer | {"kind": "played", "answer": todo.play(places)}
     except PickosimError as error:
-        return answer | {"kind": "failed", "why": in_words_of_sender(error), "advice": error.advice}
+        more = {"advice": error.advice, "bot": error.bot}
+        return answer | {"kind": "failed", "why": in_words_of_sender(error), **more}

@@ -38,6 +38,8 @@ class Arm:
     bots: tuple[str, ...]
     rules: RuleSet
     rotations: tuple[Orders, ...] = ()
+    forfeits: bool = False
+    """Whether a bot that fails in a game loses it."""
 
     @property
     def games(self) -> int:
@@ -47,7 +49,7 @@ class Arm:
     def match(self, seed: int) -> Match:
         """The match that its games belong to."""
         match = make_match(self.bots, self.rules, seed, self.rotations)
-        return replace(match, audited=True)
+        return replace(match, audited=True, forfeits=self.forfeits)
 
 
 def play_arm(arm: Arm, seed: int, first: int, blocks: int, *, follow_lead: bool = False) -> Tally:
@@ -194,7 +196,14 @@ PILOT_SECONDS = 0.3
 
 
 def blocks_per_chunk(
-    entrants: Sequence[Entrant], rules: RuleSet, players: int, blocks: int, workers: int, seed: int
+    entrants: Sequence[Entrant],
+    rules: RuleSet,
+    players: int,
+    blocks: int,
+    workers: int,
+    seed: int,
+    *,
+    forfeits: bool = False,
 ) -> int:
     """Blocks per chunk: several for every worker, some seconds each, and not too many files.
 
@@ -203,7 +212,10 @@ def blocks_per_chunk(
     shared = ceil(blocks / (8 * workers))
     if blocks * players <= NO_PILOT:
         return max(SMALLEST_CHUNK, min(shared, 8 * SMALLEST_CHUNK))
-    matches = [make_match([spec] * players, rules, seed) for spec in _one_of_each_kind(entrants)]
+    matches = [
+        replace(make_match([spec] * players, rules, seed), forfeits=forfeits)
+        for spec in _one_of_each_kind(entrants)
+    ]
     enough = CHUNK_SECONDS / (min(shared, LARGEST_CHUNK) * players)
     slowest = max(seconds_per_game(match, enough) for match in matches)
     in_time = CHUNK_SECONDS / (max(slowest, 1e-9) * players)

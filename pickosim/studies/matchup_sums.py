@@ -7,7 +7,7 @@ blocks are independent of each other, the games of a block are not.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import comb
 from typing import NamedTuple
 
@@ -216,12 +216,14 @@ class MatchupJob(ArmsJob):
     matchup: Matchup
     """The bots by name."""
     rules: RuleSet
+    forfeits: bool = field(default=False, repr=False)  # what is played without is the same with it
+    """Whether a bot that fails in a game loses it."""
 
     @property
     def arms(self) -> list[Arm]:
         """One, with all rotations."""
         specs = tuple(entrant.spec for entrant in self.entrants)
-        return [Arm(specs, self.rules, rotations=rotations(self.matchup))]
+        return [Arm(specs, self.rules, rotations(self.matchup), self.forfeits)]
 
     @property
     def in_hand(self) -> int:
@@ -248,13 +250,15 @@ def chunks_of_matchups(
     blocks: range,
     size: int,
     earlier: Sequence[Earlier] = (),
+    *,
+    forfeits: bool = False,
 ) -> list[Chunk]:
     """Some blocks of all matchups, in chunks of at most that size; a matchup is a part of the run."""
     by_name = {entrant.name: entrant for entrant in entrants}
     return [
         Chunk(
             lane,
-            MatchupJob(tuple(by_name[bot] for bot in matchup), matchup, rules),
+            MatchupJob(tuple(by_name[bot] for bot in matchup), matchup, rules, forfeits),
             seed,
             some,
             part,
@@ -268,7 +272,7 @@ def block_sums(tallies: Sequence[Tally], bots: Bots, first: int) -> Sums:
     """The sums of blocks numbered from `first` on: one tally per rotation, B games each; who sat where.
 
     `blocks` and `unfinished` games; all of `GameSums`; `choices` (GROUPS, 2**P, P): see `count_choices`;
-    `turns` (T,) is a histogram; with specialists also what `holder_sums` says.
+    `turns` (T,) is a histogram; with specialists also what `holder_sums` says; where bots forfeit, see `forfeits_in`.
     """
     players = len(tallies)
     ranks = np.stack([tally.rank for tally in tallies])
@@ -285,7 +289,26 @@ def block_sums(tallies: Sequence[Tally], bots: Bots, first: int) -> Sums:
         "choices": choices,
         "turns": np.bincount(np.concatenate([tally.turns for tally in tallies])),
         **holder_sums(tallies, bots),
+        **_forfeits(np.stack([tally.forfeits for tally in tallies]), bots, first),
     }
+
+
+FORFEITS = "forfeits_from_"
+"""Begins the names of lists of forfeits, one per piece that is played in one go: so none is added to another."""
+
+
+def _forfeits(out: NDArray[np.bool_], bots: Bots, first: int) -> Sums:
+    """Who forfeited what, from (R, B, P) by rotation, block and seat; nothing if nobody did."""
+    rotation, block, seat = np.nonzero(out)
+    found = np.stack([first + block, rotation, bots[rotation, block, seat]], axis=1)
+    return {f"{FORFEITS}{first}": found} if len(found) else {}
+
+
+def forfeits_in(sums: Sums) -> Ints:
+    """(K, 3): game, rotation and bot, by its number in the matchup, of every forfeit, in order."""
+    lists = [found for name, found in sums.items() if name.startswith(FORFEITS)]
+    found = np.concatenate([np.zeros((0, 3), np.int64), *lists])
+    return found[np.lexsort(found.T[::-1])]
 
 
 def _empty_game_sums(players: int, scores: int) -> GameSums:

@@ -29,7 +29,7 @@ from pickosim.stats.intervals import (
 )
 from pickosim.stats.ratings import Counted, Ratings, rate
 from pickosim.studies.matchup_sums import COLUMNS as HOLDER_COLUMNS
-from pickosim.studies.matchup_sums import holder_row
+from pickosim.studies.matchup_sums import forfeits_in, holder_row
 from pickosim.studies.measures import rate_columns
 from pickosim.studies.schedule import Matchup, matchup_lanes
 from pickosim.studies.views import MOST_ROWS, Crossed, Dots, Listed, View
@@ -41,7 +41,7 @@ FRAMES = frames_by_name(
     Frame(
         "standings",
         "One row per bot, the best win share first; with `points`, the most points first.",
-        "bot games mean_points± win_share± mean_score± mean_rank± rating rating_error rating_field",
+        "bot games mean_points± win_share± mean_score± mean_rank± rating rating_error rating_field forfeits",
     ),
     Frame(
         "matchups",
@@ -350,6 +350,7 @@ def _standings(entries: dict[str, list[Entry]], rated: Ratings, points: Points |
             "rating": ratings[bot]["rating"],
             "rating_error": ratings[bot]["rating_error"],
             "rating_field": ratings[bot]["field"],
+            "forfeits": sum(int((forfeits_in(part)[:, 2] == k).sum()) for part, k in entries[bot]),
         }
         for bot in entries
         if entries[bot]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -183,6 +183,10 @@ class Study(RunOptions, Played):
     def check_target(self, folder: Path, run: str) -> None:
         """Refuse nothing: all files are in the run folder."""
 
+    def way_on(self, bot: str, folder: Path) -> str:
+        """No way."""
+        return ""
+
     def deliver(self, folder: Path, run: str) -> None:
         """Leave all files in the run folder."""
 
@@ -217,10 +221,11 @@ def _as_json(value: Any) -> Any:
 # -------------------------------------------------------------------------------------------- a stored study
 
 
-def study_of(kind: type[Study], manifest: Manifest) -> Study:
+def study_of(kind: type[Study], manifest: Manifest, without: Collection[str] = ()) -> Study:
     """The study that a run folder was made for, exactly as it was planned.
 
-    Refused where the same plan would give other games; the error says what has changed.
+    Refused where the same plan would give other games; the error says what has changed. Bots `without` which it is
+    to go on may have.
     """
     plan = manifest["plan"]
     _check_versions(kind, plan, manifest["versions"].get("pickosim", "unknown"))
@@ -228,7 +233,7 @@ def study_of(kind: type[Study], manifest: Manifest) -> Study:
     if plan_digest(study) != manifest["run"]:
         raise PickosimError("The plan in manifest.json is not the one that the run began with.")
     _check_rules(study)
-    check_bot_sources(study.entrants)
+    check_bot_sources(entrant for entrant in study.entrants if entrant.spec not in without)
     return study
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, asdict, replace
 from functools import cached_property
 from itertools import cycle, islice
 from math import isclose, isfinite
-from typing import Annotated, Any, ClassVar
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
 
 import polars as pl
 from pydantic.dataclasses import dataclass
@@ -16,7 +18,8 @@ from pickosim.amounts import listed, parse_count, parse_points, plus_minus, poin
 from pickosim.bots.entrants import ALL, Entrant, expand, make_entrants, numbered
 from pickosim.bots.loading import built_in_players
 from pickosim.columns import Frame
-from pickosim.errors import PickosimError
+from pickosim.errors import PickosimError, StrategyError, suggest
+from pickosim.games.batch import play_games
 from pickosim.games.match import make_match
 from pickosim.rule_files import rules_text
 from pickosim.rules import check_players
@@ -26,7 +29,7 @@ from pickosim.stats.ratings import Ratings
 from pickosim.stats.sprt import Sprt
 from pickosim.stats.sprt import parse as parse_sprt
 from pickosim.studies.arms import Chunk, blocks_per_chunk
-from pickosim.studies.matchup_sums import chunks_of_matchups
+from pickosim.studies.matchup_sums import chunks_of_matchups, forfeits_in
 from pickosim.studies.options import (
     CHECKED,
     Bots,
@@ -48,6 +51,7 @@ from pickosim.studies.schedule import (
     Matchup,
     blocks_for,
     looks,
+    rotations,
     round_robin,
 )
 from pickosim.studies.standings import (
@@ -74,6 +78,9 @@ from pickosim.studies.study import (
 )
 
 DEFAULT_GAMES, DEFAULT_CAP = "20k", "10M"
+
+MOST_FORFEITS = 0.1
+"""Share of a matchup's games that a bot may forfeit at most."""
 
 
 @dataclass(frozen=True, config=CHECKED)
@@ -167,6 +174,16 @@ class Tournament(OneRuleSetStudy):
             metavar="LOW,HIGH",
         ),
     ] = written(None)
+    on_error: Annotated[
+        Literal["forfeit", "stop"] | None,
+        Option(
+            "What becomes of a bot that fails in a game: it loses that game, which eager plays on for it, or the run "
+            "stops.",
+            "stop",
+            metavar="forfeit|stop",
+            default_text="forfeit with three or more bots",
+        ),
+    ] = None
     save_games: Annotated[bool, Option("Save every game to Parquet.", True)] = False
     earlier: tuple[Earlier, ...] = ()
     """The runs that this one extends, the first of them first; not an option."""
@@ -197,6 +214,11 @@ class Tournament(OneRuleSetStudy):
         """The bots that were entered, and copies of them for games of more players than there are bots."""
         missing = max(0, self.seats - len(self.entered)) if len(self.entered) > 1 else 0
         return [*self.entered, *islice(cycle(sorted(self.entered)), missing)]
+
+    @property
+    def forfeits(self) -> bool:
+        """Whether a bot that fails in a game loses it."""
+        return self.on_error == "forfeit" or (self.on_error is None and len(self.entered) > 2)
 
     @property
     def copies(self) -> list[str]:
@@ -247,7 +269,13 @@ class Tournament(OneRuleSetStudy):
         blocks = blocks_for(self.cap, self.seats)
         new = sum(blocks - self._played_before(matchup) for matchup in self.matchups)
         return self.chunk or blocks_per_chunk(
-            self.entrants, self.rule_set, self.seats, new, self.workers, self.seed
+            self.entrants,
+            self.rule_set,
+            self.seats,
+            new,
+            self.workers,
+            self.seed,
+            forfeits=self.forfeits,
         )
 
     def _played_before(self, matchup: Matchup) -> int:
@@ -275,31 +303,41 @@ class Tournament(OneRuleSetStudy):
         if self.sprt is not None:
             self.sprt.shares(self.seats)  # refuses what no bot can win
 
-    def extended(self, bots: Sequence[str], games: int | None, **how: Any) -> Tournament:
-        """The tournament that had more bots, or more games per matchup, from the beginning."""
+    def extended(
+        self, bots: Sequence[str], games: int | None, without: Sequence[str] = (), **how: Any
+    ) -> Tournament:
+        """The tournament that had other bots, or more games per matchup, from the beginning."""
+        for bot in without:
+            if bot not in self.entered:
+                raise PickosimError(
+                    f"{quoted(bot)} is not in the run{suggest(bot, self.entered) or '.'}"
+                )
+            if bot == self.focus:
+                raise PickosimError(f"{quoted(bot)} is the focus; nothing is left without it.")
+        kept = tuple(bot for bot in self.entered if bot not in without)
+        # What was forfeited stays so.
+        how |= {"bots": (*kept, *bots), "on_error": "forfeit" if self.forfeits else self.on_error}
+        if not bots and games is None:
+            if not without:
+                raise PickosimError("Name bots to add, or a larger number of games per matchup.")
+            if not kept:
+                raise PickosimError("No bot is left to play.")
+            return replace(self, **how | {"chunk": self.chunk_size})
         if self.precision is not None or self.sprt is not None:
             raise PickosimError(
                 "A run that stops by --precision or --sprt cannot be extended: how long it plays depends on its "
                 "results. Play a new one."
             )
-        if not bots and games is None:
-            raise PickosimError("Name bots to add, or a larger number of games per matchup.")
         if games is not None and (games < self.cap or (games == self.cap and not bots)):
             raise PickosimError(
                 f"The run has {self.cap:,} games per matchup already; ask for more, not for {games:,}."
             )
         for number, bot in enumerate(bots):
-            if bot in self.entered or bot in bots[:number]:
-                where = "in the run already" if bot in self.entered else "named twice"
+            if bot in kept or bot in bots[:number]:
+                where = "in the run already" if bot in kept else "named twice"
                 raise PickosimError(f"{quoted(bot)} is {where}.")
         run = Earlier(tuple(self.names), self.looks[-1], self.chunk_size)
-        return replace(
-            self,
-            bots=(*self.entered, *bots),
-            games=games or self.cap,
-            earlier=(*self.earlier, run),
-            **how,
-        )
+        return replace(self, games=games or self.cap, earlier=(*self.earlier, run), **how)
 
     @property
     def parts(self) -> int:
@@ -344,6 +382,7 @@ class Tournament(OneRuleSetStudy):
     def stage(self, number: int, sums: Sequence[Sums]) -> list[Chunk]:
         """All matchups, up to the next look."""
         if number >= len(self.looks) or (number and self._is_decided(sums)):
+            self._check_forfeits(sums)
             return []
         blocks = range(self.looks[number - 1] if number else 0, self.looks[number])
         return chunks_of_matchups(
@@ -354,7 +393,49 @@ class Tournament(OneRuleSetStudy):
             blocks,
             self.chunk_size,
             self.earlier,
+            forfeits=self.forfeits,
         )
+
+    def _check_forfeits(self, sums: Sequence[Sums]) -> None:
+        """Refuse results of which too many are those of a bot that has only lost by failing."""
+        for matchup, part in zip(self.matchups, sums, strict=True):
+            games, found = int(part["blocks"]) * self.seats, forfeits_in(part)
+            for number, bot in enumerate(matchup):
+                failed = int((found[:, 2] == number).sum())
+                if failed > MOST_FORFEITS * games:
+                    against = listed([quoted(rival) for rival in matchup if rival != bot])
+                    error = StrategyError(
+                        f"{quoted(bot)} failed in {failed:,} of {games:,} games against {against}; more than "
+                        f"{MOST_FORFEITS:.0%} tell nothing about it. The first: {self._first_failure(sums, bot)}"
+                    )
+                    error.bot = self._spec(bot)
+                    raise error
+
+    def _first_failure(self, sums: Sequence[Sums], bot: str) -> str:
+        """What happened in the first game that a bot forfeited: it is played again up to there."""
+        for matchup, part in zip(self.matchups, sums, strict=True):
+            if bot in matchup:
+                found = forfeits_in(part)
+                for game, rotation, _ in found[found[:, 2] == matchup.index(bot)].tolist()[:1]:
+                    specs = [self._spec(name) for name in matchup]
+                    match = make_match(specs, self.rule_set, self.seed, rotations(matchup))
+                    try:
+                        play_games(match.seated_for(game, rotation), game, 1)
+                    except StrategyError as error:
+                        return str(error).removeprefix(f"{error.bot}: ")
+                    return match.replay_command(game, rotation)
+        return ""
+
+    def _spec(self, bot: str) -> str:
+        """The spec of a bot by its name."""
+        return next(entrant.spec for entrant in self.entrants if entrant.name == bot)
+
+    def way_on(self, bot: str, folder: Path) -> str:
+        """How to go on without a bot that failed, if enough others are left to play."""
+        if len(self.names) <= self.seats or bot not in self.entered or bot == self.focus:
+            return ""
+        command = ["pickosim", "extend", str(folder), "--without", bot]
+        return f"To play on without it: {shlex.join(command)}"
 
     def _is_decided(self, sums: Sequence[Sums]) -> bool:
         if self.sprt is not None:
@@ -441,7 +522,15 @@ class Tournament(OneRuleSetStudy):
         remarks += about_few_blocks(min(frames["standings"]["games"].to_list()) // self.seats)
         remarks += about_unfinished(summary["unfinished"])
         remarks += about_optional_stopping(self.earlier, self.looks[-1])
-        return summary | {"sentences": [], "remarks": remarks}
+        warnings = list(self._about_forfeits(sums, frames))
+        return summary | {"sentences": [], "remarks": remarks, "warnings": warnings}
+
+    def _about_forfeits(self, sums: Sequence[Sums], frames: Frames) -> Iterator[str]:
+        """Which bots failed, in how many games, and what happened in the first."""
+        for row in frames["standings"].filter(pl.col("forfeits") > 0).iter_rows(named=True):
+            games = f"{row['forfeits']:,} of {row['games']:,} games"
+            first = self._first_failure(sums, row["bot"])
+            yield f"{quoted(row['bot'])} failed in {games}, which it loses. The first: {first}"
 
     def _headline(self, sums: Sequence[Sums], frames: Frames, games: int) -> str:
         """The verdict of the test, how the focus does, or who is first."""
