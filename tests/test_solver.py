@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from policies import LookupPolicy
 
-from pickosim.engine.dice import rolls
+from pickosim.engine.dice import POINTS, rolls
 from pickosim.rules import WORM
-from pickosim.solver.graph import BUST, WORTH, Problem, Rolled, Standing, graph, states
-from pickosim.solver.law import Law, law
+from pickosim.solver.graph import BUST, WORTH, Problem, Rolled, Standing, dice_kinds, graph, states
+from pickosim.solver.law import Law, law, situations
 from pickosim.solver.solve import (
     AT_ONCE,
     Optimal,
@@ -444,3 +444,77 @@ def test_more_turns_than_there_is_room_for_are_refused() -> None:
     payoff = random_payoffs(Problem(3), 2, AT_ONCE + 1).astype(np.float32)
     with pytest.raises(ValueError, match=r"1,025 pay-offs at once; at most 1,024"):
         Solver(Problem(3)).solve(payoff)
+
+
+def slots_by(problem: Problem, layer: int, *place: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Slots of stopping and rolling on, by earned, faces aside, points, white and golden dice left."""
+    plan, (earned, aside, points, white, golden) = graph(problem), place
+    stop = earned * (WORTH + 2 * plan.points) + WORTH + (aside >> (WORM - 1)) * plan.points
+    roll_on = plan.slot[plan.base[layer, earned, aside, white, golden] + points]
+    return stop + points, roll_on.astype(np.int64)
+
+
+def after_rolls(problem: Problem, layer: int, leads: np.ndarray, carried: np.ndarray) -> np.ndarray:
+    """What is carried after every roll of every situation: that of the option that is best for `leads`."""
+    plan, rolled = graph(problem), situations(problem).rolled
+    new = situations(problem).new.astype(np.int64)
+    roll, gold, white, aside, points, earned = (
+        getattr(rolled, name).astype(np.int64)
+        for name in ("roll", "golden_face", "white", "aside", "points", "earned")
+    )
+    bust = earned * (WORTH + 2 * plan.points) + BUST
+    best, found = np.where(new > 0, -np.inf, leads[bust]), carried[bust]
+
+    def option(allowed: np.ndarray, value: np.ndarray, its: np.ndarray) -> None:
+        better = allowed & (value > best)
+        best[better], found[better] = value[better], its[better]
+
+    if layer:
+        _, again = slots_by(problem, 0, earned, aside, points, white, (gold > 0).astype(int))
+        option((new > 0) | plan.rescue, leads[again], carried[again])
+    every = np.arange(len(roll))
+    faces = [np.full(len(roll), face) for face in range(1, 7)]
+    for face in [gold, *faces] if dice_kinds(problem)[1] else faces:
+        dice, golden = plan.counts[roll, face].astype(int), (gold == face) & (face > 0)
+        allowed = (face > 0) & ((new >> np.maximum(face - 1, 0)) & 1 > 0)
+        one, gone = (
+            (face == 1) & (plan.ones > 0) & (dice >= plan.ones),
+            1 << np.maximum(face - 1, 0),
+        )
+        place = (earned | one, aside | gone, points + dice * POINTS[face], white - dice + golden)
+        place = tuple(np.where(allowed, part, 0) for part in place)
+        left = np.where(allowed, (gold > 0) & ~golden, 0)
+        stop, roll_on = slots_by(problem, layer, *place, left)
+        chosen = np.where(leads[roll_on] > leads[stop], roll_on, stop)
+        option(allowed, leads[chosen][every], carried[chosen])
+    return found
+
+
+@pytest.mark.parametrize("problem", SMALL + LARGE, ids=str)
+@pytest.mark.parametrize("values", [2, 1000])
+def test_what_is_carried_changes_by_nothing_on_average_over_all_rolls(
+    problem: Problem, values: int
+) -> None:
+    """Of two values only, many options are worth the same: then the order of the options decides."""
+    chance = np.random.default_rng(3)
+    payoffs, *others = chance.integers(0, values, (3, 2, problem.columns)) / np.float32(values)
+    solver = Solver(problem)
+    alone = solver.solve(payoffs)
+    rows = alone.numbers[alone.first[:, None] + np.arange(graph(problem).slots) * alone.step]
+    parts = solver.carry(payoffs, np.array([payoffs, *others]))
+    leads, same, *carried = (
+        part.numbers[part.first[:, None] + np.arange(graph(problem).slots) * part.step]
+        for part in parts
+    )
+    assert (leads == rows).all()
+    assert (same == rows).all()
+    at = situations(problem)
+    place = (at.standing.earned, at.standing.aside, at.standing.points, at.standing.white)
+    for layer in range(len(graph(problem).base)):
+        standing = (part.astype(np.int64) for part in (*place, at.standing.golden))
+        _, before = slots_by(problem, layer, *standing)
+        for numbers in carried:
+            for lead, own in zip(leads, numbers, strict=True):
+                after = after_rolls(problem, layer, lead, own)
+                mean = np.add.reduceat(at.chance * after, at.first[:-1])
+                assert np.abs(mean - own[before]).max() < 1e-5

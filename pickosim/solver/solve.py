@@ -11,6 +11,9 @@ computed in the same order of operations, whatever else is solved at the same ti
 rounded on its own (`pickosim.solver.solve`), so that solutions are identical to the last bit in any batch
 and on any machine. Choices whose values differ by no more than a tolerance are tied. Ties are broken so:
 stop rather than roll on, keep a roll rather than roll it again, set aside the higher face.
+
+Other pay-offs can be *carried* along the best play (`Solver.carry`): what it is worth to the other players, or what it means
+for anything else. There, exact ties are broken in the order of the graph, so that a number is the mean of what follows.
 """
 
 from __future__ import annotations
@@ -108,13 +111,13 @@ def store(_: Any, array: Any, place: Any, vector: Any) -> Any:
 
 
 @operation
-def larger(_: Any, one: Any, other: Any) -> Any:
-    """The larger of two numbers, in every lane."""
+def where_larger(_: Any, one: Any, other: Any, its: Any, others: Any) -> Any:
+    """In every lane, the third number where the first is larger than the second, else the fourth."""
 
     def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        return builder.select(builder.fcmp_ordered(">", *values), *values)
+        return builder.select(builder.fcmp_ordered(">", *values[:2]), *values[2:])
 
-    return one(one, other), emit
+    return its(one, other, its, others), emit
 
 
 @operation
@@ -243,15 +246,33 @@ class Solver:
     def __init__(self, problem: Problem) -> None:
         self.graph = graph(problem)
         self._weights = weights_of(self.graph, np.float32)
-        self._numbers = aligned(AT_ONCE * self.graph.slots, np.empty(0, np.float32))
+        self._numbers = self._room(1)
+
+    def _room(self, rows: int) -> NDArray[np.float32]:
+        size = AT_ONCE * self.graph.slots
+        return aligned(rows * size, np.empty(0, np.float32)).reshape(rows, size)
 
     def solve(self, payoffs: NDArray[np.float32]) -> Solutions:
         """The solutions of (n, C) pay-offs; valid until the next call."""
+        return self.carry(payoffs, np.empty((0, *payoffs.shape), np.float32))[0]
+
+    def carry(
+        self, payoffs: NDArray[np.float32], carried: NDArray[np.float32]
+    ) -> tuple[Solutions, ...]:
+        """The solutions of (n, C) pay-offs, and what the same play is worth by other pay-offs, carried (K, n, C).
+
+        For each of these, solutions of their own follow, which begin at the same places: numbers of every situation, the
+        mean over what can be rolled and is then chosen by the first ones. Where options are worth exactly the same, the
+        first in the order of the graph is chosen: rolling again with the weasel, then the new face of the golden die, then
+        faces in ascending order; stopping before rolling on. All are valid until the next call.
+        """
         payoffs = checked(self.graph, payoffs)
         if len(payoffs) > AT_ONCE:
             raise ValueError(f"{len(payoffs):,} pay-offs at once; at most {AT_ONCE:,} are solved")
-        first = _solve_side_by_side(self.graph, self._weights, payoffs, self._numbers)
-        return Solutions(self._numbers, first, LANES)
+        if len(self._numbers) < 1 + len(carried):
+            self._numbers = self._room(1 + len(carried))
+        first = _solve_side_by_side(self.graph, self._weights, payoffs, carried, self._numbers)
+        return tuple(Solutions(row, first, LANES) for row in self._numbers[: 1 + len(carried)])
 
 
 class Weights(NamedTuple):
@@ -271,87 +292,122 @@ def weights_of(graph: Graph, kind: Any) -> Weights:
     return Weights(*(array.astype(kind) for array in chances))
 
 
+class _Lanes(NamedTuple):
+    """Numbers of LANES turns side by side: those of all of them in one slot are adjacent."""
+
+    roll_on: Numbers
+    """(S * LANES,): the solutions."""
+    value: Numbers
+    """(S * LANES,): begins with the pay-offs too; then follows the better of stopping and rolling on."""
+    best: Numbers
+    """By depth in the tree of a pool: the value of the best choice of a node's dice."""
+
+
+@shared
+def _lanes(graph: Graph, roll_on: Numbers) -> _Lanes:
+    value = aligned(graph.slots * LANES, roll_on)
+    return _Lanes(roll_on, value, aligned((FACES + 2) * LANES, value))
+
+
 @kernel
 def _solve_rows(graph: Graph, chances: Weights, payoffs: Numbers, solutions: Numbers) -> None:
     """Write the solutions of all pay-offs (n, C) to `solutions` (n, S)."""
-    value = aligned(graph.slots * LANES, payoffs)
-    roll_on = aligned(graph.slots * LANES, payoffs)
+    lanes = _lanes(graph, aligned(graph.slots * LANES, payoffs))
     for first in range(0, len(payoffs), LANES):
         some = payoffs[first : first + LANES]
-        _solve_lanes(graph, chances, some, value, roll_on)
+        _solve_lanes(graph, chances, some, lanes, lanes)
         for lane in range(len(some)):
             for slot in range(graph.slots):
-                solutions[first + lane, slot] = roll_on[slot * LANES + lane]
+                solutions[first + lane, slot] = lanes.roll_on[slot * LANES + lane]
 
 
 @kernel
 def _solve_side_by_side(
-    graph: Graph, chances: Weights, payoffs: Numbers, numbers: Numbers
+    graph: Graph, chances: Weights, payoffs: Numbers, carried: Numbers, numbers: Numbers
 ) -> NDArray[np.int64]:
-    """Write the solutions of all pay-offs (n, C) to `numbers`, as they are solved; returns where each begins (n,).
+    """Write the solutions of all pay-offs (n, C) to numbers[0], as they are solved; returns where each begins (n,).
 
-    It saves bringing them into rows, for solutions that are needed once. `numbers` has room for n rounded up to LANES.
+    It saves bringing them into rows, for solutions that are needed once. What is `carried` (K, n, C) along goes to the
+    next rows of `numbers` (1 + K, …), which have room for n rounded up to LANES.
     """
-    value = aligned(graph.slots * LANES, payoffs)
     begins = np.empty(len(payoffs), np.int64)
+    leads = _lanes(graph, numbers[0])
+    follows = _lanes(graph, numbers[0])
     for first in range(0, len(payoffs), LANES):
-        some, begin = payoffs[first : first + LANES], first * graph.slots
-        roll_on = numbers[begin : begin + graph.slots * LANES]
-        _solve_lanes(graph, chances, some, value, roll_on)
-        for lane in range(len(some)):
+        begin = first * graph.slots
+        end = begin + graph.slots * LANES
+        leads = _Lanes(numbers[0, begin:end], leads.value, leads.best)
+        _solve_lanes(graph, chances, payoffs[first : first + LANES], leads, leads)
+        for k in range(len(carried)):
+            follows = _Lanes(numbers[k + 1, begin:end], follows.value, follows.best)
+            _solve_lanes(graph, chances, carried[k, first : first + LANES], follows, leads)
+        for lane in range(min(LANES, len(payoffs) - first)):
             begins[first + lane] = begin + lane
     return begins
 
 
-@kernel
+@shared
 def _solve_lanes(
-    graph: Graph, chances: Weights, payoffs: Numbers, value: Numbers, roll_on: Numbers
+    graph: Graph, chances: Weights, payoffs: Numbers, lanes: _Lanes, leads: _Lanes
 ) -> None:
-    """Solve 1 to LANES pay-offs side by side: the numbers of all of them in one slot are adjacent.
+    """Solve 1 to LANES pay-offs side by side; lanes without a pay-off repeat the last one.
 
-    `roll_on` (S * LANES) becomes the solutions. `value` (S * LANES) begins with the pay-offs too; then follows the better
-    of stopping and rolling on. Lanes without a pay-off repeat the last one.
+    What is chosen is what is best for `leads`, which are solved: what the best play for one is worth to another. To solve
+    for themselves, `lanes` are passed as both.
     """
     for lane in range(LANES):
         row = min(lane, len(payoffs) - 1)
         for column in range(graph.columns):
-            value[column * LANES + lane] = payoffs[row, column]
-            roll_on[column * LANES + lane] = payoffs[row, column]
-    # By depth in the tree of a pool: the value of the best choice of a node's dice.
-    best = aligned((FACES + 2) * LANES, value)
+            lanes.value[column * LANES + lane] = payoffs[row, column]
+            lanes.roll_on[column * LANES + lane] = payoffs[row, column]
     first_slot, states = np.uint64(graph.columns), np.uint64(len(graph.state_points))
     for pool in range(np.uint64(len(graph.stop))):
         root, end = graph.first_node[pool], graph.first_node[pool + _ONE]
         for layer in range(np.uint64(len(graph.target))):
-            best[:LANES] = -np.inf
+            leads.best[:LANES] = -np.inf
             for state in range(graph.first_state[pool], graph.first_state[pool + _ONE]):
                 points = graph.state_points[state]
-                busts = load(value, _at(graph.bust[pool]))
+                busts = load(lanes.value, _at(graph.bust[pool]))
                 if layer:
-                    again = load(roll_on, _at(first_slot + state))
-                    store(best, 0, again)
+                    place = _at(first_slot + state)
+                    again, leading = load(lanes.roll_on, place), load(leads.roll_on, place)
                     if graph.rescue:
-                        busts = larger(again, busts)
-                above = load(best, 0)
+                        bust = load(leads.value, _at(graph.bust[pool]))
+                        busts = where_larger(leading, bust, again, busts)
+                    store(lanes.best, 0, again)
+                    store(leads.best, 0, leading)
+                above, above_leads = load(lanes.best, 0), load(leads.best, 0)
                 total = times(busts, chances.bust[pool])
                 for leaf in range(graph.first_leaf[root], graph.first_leaf[root + _ONE]):
-                    choice = load(value, _at(graph.slot[graph.leaf_target[layer, leaf] + points]))
-                    total = plus(total, times(larger(choice, above), chances.leaf[leaf]))
+                    place = _at(graph.slot[graph.leaf_target[layer, leaf] + points])
+                    choice = load(lanes.value, place)
+                    here = where_larger(load(leads.value, place), above_leads, choice, above)
+                    total = plus(total, times(here, chances.leaf[leaf]))
                 for node in range(root + _ONE, end):
                     depth = _at(graph.level[node])
-                    choice = load(value, _at(graph.slot[graph.target[layer, node] + points]))
-                    here = larger(choice, load(best, depth))
-                    store(best, depth + _at(_ONE), here)
+                    place = _at(graph.slot[graph.target[layer, node] + points])
+                    choice, leading = load(lanes.value, place), load(leads.value, place)
+                    above, above_leads = load(lanes.best, depth), load(leads.best, depth)
+                    here = where_larger(leading, above_leads, choice, above)
+                    here_leads = where_larger(leading, above_leads, leading, above_leads)
+                    store(lanes.best, depth + _at(_ONE), here)
+                    store(leads.best, depth + _at(_ONE), here_leads)
                     # A sum of its own per node: it is more exact, and need not wait for the total.
                     part = times(here, chances.node[node])
                     for leaf in range(graph.first_leaf[node], graph.first_leaf[node + _ONE]):
-                        target = graph.leaf_target[layer, leaf] + points
-                        choice = load(value, _at(graph.slot[target]))
-                        part = plus(part, times(larger(choice, here), chances.leaf[leaf]))
+                        place = _at(graph.slot[graph.leaf_target[layer, leaf] + points])
+                        choice = load(lanes.value, place)
+                        choice = where_larger(load(leads.value, place), here_leads, choice, here)
+                        part = plus(part, times(choice, chances.leaf[leaf]))
                     total = plus(total, part)
-                slot = _at(first_slot + layer * states + state)
-                store(roll_on, slot, total)
-                store(value, slot, larger(total, load(value, _at(graph.stop[pool] + points))))
+                slot, stop = (
+                    _at(first_slot + layer * states + state),
+                    _at(graph.stop[pool] + points),
+                )
+                store(lanes.roll_on, slot, total)
+                leading, leads_stop = load(leads.roll_on, slot), load(leads.value, stop)
+                better = where_larger(leading, leads_stop, total, load(lanes.value, stop))
+                store(lanes.value, slot, better)
 
 
 _ONE = np.uint64(1)
