@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from pickosim.engine.dice import POINTS
     from pickosim.errors import PickosimError
     from pickosim.games.frames import Played
+    from pickosim.games.positions import position_line
     from pickosim.games.recording import Recording, record
     from pickosim.reports.listings import list_runs
     from pickosim.rule_files import Explanation, explain_rule, explain_rules, load_rules, presets
@@ -93,6 +94,7 @@ _HOMES = {
     "odds": "turn_odds",
     "play": "api",
     "position": "api",
+    "position_line": "games.positions",
     "positions": "api",
     "presets": "rule_files",
     "calibrate": "studies.calibrate",
@@ -146,6 +148,7 @@ __all__ = [
     "odds",
     "play",
     "position",
+    "position_line",
     "positions",
     "presets",
     "rank",

@@ -13,6 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
+from pickosim.amounts import split_list
 from pickosim.errors import RulesError, suggest
 from pickosim.files import MOST_TEXT, read_regular
 from pickosim.rules import (
@@ -96,12 +97,23 @@ def rules_text(rules: RuleSet) -> str:
 
     Rules of a file are described by the preset that is nearest: `my_rules (classic with dice=9)`.
     """
+    text = rules_line(rules)
+    return text if rules.name == text.partition(" ")[0] else f"{rules.name} ({text})"
+
+
+def rules_line(rules: RuleSet) -> str:
+    """What differs from a preset, e.g. `classic with dice=9`; without a name and title of their own."""
     base = _nearest_preset(rules)
     changes = [
         text for text in _sets(base, rules) if text.partition("=")[0] not in ("name", "title")
     ]
-    text = f"{base.name} with {', '.join(changes)}" if changes else base.name
-    return text if rules.name == base.name else f"{rules.name} ({text})"
+    return f"{base.name} with {', '.join(changes)}" if changes else base.name
+
+
+def load_rules_line(text: str) -> RuleSet:
+    """The rules of a `rules_line`, or by name or file."""
+    base, _, changes = text.partition(" with ")
+    return load_rules(base.strip(), split_list(changes) if changes else ())
 
 
 def rules_schema() -> dict[str, Any]:

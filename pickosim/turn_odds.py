@@ -12,10 +12,11 @@ knows what a total claims; `pickosim.solver.solve` and `pickosim.solver.law` do 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
-from typing import Any, Literal, NamedTuple, get_args, get_type_hints
+from functools import lru_cache, wraps
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, ParamSpec, get_args, get_type_hints
 
 import numpy as np
 import polars as pl
@@ -34,7 +35,16 @@ from pickosim.errors import PickosimError
 from pickosim.games.ask import ask, ask_values
 from pickosim.games.batch import Batch
 from pickosim.games.match import Match
-from pickosim.games.positions import Dice, Positions, check_specialist, parse_tiles, read_tables
+from pickosim.games.positions import (
+    Dice,
+    Object,
+    Positions,
+    check_specialist,
+    places_of,
+    position_object,
+    read_number,
+    read_tables,
+)
 from pickosim.rule_files import load_rules, rules_text
 from pickosim.rules import MOST_PLAYERS, RuleSet, Specialist, face_name
 from pickosim.solver.graph import (
@@ -44,6 +54,7 @@ from pickosim.solver.graph import (
     Problem,
     Rolled,
     Standing,
+    bust_of,
     graph,
     slots_after,
     slots_at,
@@ -52,19 +63,20 @@ from pickosim.solver.law import expected, law
 from pickosim.solver.solve import TOLERANCE, Optimal, payoff_rows, solve
 from pickosim.solver.valuation import Valuation, Values, payoffs_of, problem_of
 
-SEAT = 0
-"""Seat of the player on turn; the rivals follow in order of play."""
-
 LOWEST_TOTAL = 15
 """Chances of totals are listed from this total on, or from the lowest tile if that is lower."""
+
+P = ParamSpec("P")
 
 DICE_CHANGERS: tuple[Specialist, ...] = ("golden-die", "weasel", "canned-worm")
 """Specialists that change which totals the dice can reach."""
 
 
-def odds(
-    rules: str | RuleSet = "classic",
+def answer(
+    rules: str | Path | RuleSet = "classic",
     *,
+    set: Sequence[str] = (),
+    position: Object | str | None = None,
     holds: str | None = None,
     grill: str | Iterable[int] | None = None,
     own: int | None = None,
@@ -77,14 +89,14 @@ def odds(
     golden: int | str | None = None,
     weasel_used: bool = False,
     totals: bool = False,
-) -> pl.DataFrame:
+) -> Answer:
     """Exact chances of a turn, as a frame; what it lists depends on what is given.
 
     **The dice alone** (`rules`, `holds`): one row per `total`, with the best chance to stop with a worm
     and `at_least` or `exactly` that total. With `totals` also in mid-turn: from the dice set `aside`, or, with a `roll`,
     after each `option` that it leaves: `set-aside` (a `face`), `roll-again` (with the weasel) or `fail`.
 
-    **A situation** (`grill`, `own`, `rivals`, `on` or `bot`): one row per result of the turn, with its
+    **A situation** (`grill`, `own`, `rivals`, `on`, `bot` or `position`): one row per result of the turn, with its
     `chance`, and its `worth` to the bot, which plays the turn best. `result` is `take` or `steal` (a
     `tile`, from a `rival`: 1 plays next), `fail` (for a `reason`), or `bratworm` (for enough 1s),
     which may come with any of the others. Chance times worth, summed over all rows, is the value of the
@@ -100,64 +112,57 @@ def odds(
     rival. Tiles below a top are not visible to bots. `scores`: worms on tiles, yours first, e.g. `"7,4"` or a list; by
     default those of the top tiles. A bot that plays to win needs them, and the grill; with `champion`, values are
     chances to win. `holds`: your specialist; `on`: those on the grill,
-    e.g. `"weasel=25"` or a dictionary; the others are out of the game. `bot`: a valuation, by default
+    e.g. `"weasel=25"` or a dictionary; the others are out of the game. `position`: the whole table instead, as a line
+    or an object, with the dice if it is in mid-turn. `bot`: a valuation, by default
     `expected`. `aside` and `roll`: faces of white dice, e.g. `"ww4"`, `"2w,1x4"` or a list. The golden die is
     `"+4"` in `aside`, and `golden` if it is in the roll; with `golden="unused"` it is not used this turn.
     """
-    options = locals() | {"rules": load_rules(rules)}  # all parameters, by name
-    rows = answer(Question(**options)).rows
-    return pl.DataFrame(rows, schema=_schema(type(rows[0])), orient="row")
+    table = _given(grill=grill, own=own, rivals=rivals, scores=scores, on=on)
+    dice = {
+        name: value if isinstance(value, str | int) else list(value)
+        for name, value in _given(aside=aside, roll=roll, golden=golden).items()
+    } | ({"weasel_used": True} if weasel_used else {})
+    if totals and (table or bot):
+        others = ", ".join([*table, *(["bot"] if bot else [])])
+        raise PickosimError(f"totals: they depend on the dice alone; leave out {others}.")
+    if position is not None:
+        changed = _given(rules=None if rules == "classic" else rules, set=set or None, holds=holds)
+        if others := ", ".join([*changed, *table]):
+            raise PickosimError(f"position: it has its own {others}; leave these out.")
+        fields = position_object(position) if isinstance(position, str) else position
+        place, assumed = read_tables({**fields, **dice}), None
+    elif table or dice or bot:
+        place = _described(load_rules(rules, set), holds, table, dice)
+        assumed = tuple(_assumed(table))
+    else:
+        _check_dice_changer(holds)
+        return _totals_of_turn(load_rules(rules, set), holds)
+    situation = _situation(place, scores is not None, assumed)
+    if totals:
+        return _totals(situation, place)
+    match = _seated(bot or "expected", place)
+    (rolled,) = place.dice
+    if rolled is None:
+        return _outlook(match, situation, place)
+    return _advice(match, situation, place, rolled)
 
 
-def answer(question: Question) -> Answer:
-    """Answer a question, or raise an error that says what is wrong with it."""
-    if question.totals or question.is_about_dice_alone:
-        return _totals(question)
-    situation, table = _read(question)
-    match = _seated(question.bot or "expected", table)
-    (dice,) = table.dice
-    if dice is None:
-        return _outlook(match, situation, table)
-    return _advice(match, situation, table, dice)
+def _as_frame(answer: Callable[P, Answer]) -> Callable[P, pl.DataFrame]:
+    """The function that returns the rows of an answer as a frame."""
 
+    @wraps(answer)
+    def odds(*args: P.args, **kwargs: P.kwargs) -> pl.DataFrame:
+        rows = answer(*args, **kwargs).rows
+        return pl.DataFrame(rows, schema=_schema(type(rows[0])), orient="row")
+
+    odds.__name__ = odds.__qualname__ = "odds"
+    odds.__annotations__["return"] = pl.DataFrame
+    return odds
+
+
+odds = _as_frame(answer)
 
 # ---------------------------------------------------------------------------------- the question
-
-
-@dataclass(frozen=True)
-class Question:
-    """What is asked, as plain values or as text of a command line; see `odds`."""
-
-    rules: RuleSet
-    holds: str | None = None
-    grill: str | Iterable[int] | None = None
-    own: int | None = None
-    rivals: str | Iterable[int | None] | None = None
-    scores: str | Iterable[int] | None = None
-    on: str | Mapping[str, int] | None = None
-    bot: str | Valuation | None = None
-    aside: str | Iterable[int | str] | None = None
-    roll: str | Iterable[int | str] | None = None
-    golden: int | str | None = None
-    weasel_used: bool = False
-    totals: bool = False
-
-    @property
-    def is_about_dice_alone(self) -> bool:
-        """Whether nothing is given of the table, the dice of the turn, or the bot."""
-        return not (self.has_dice or self.table_fields)
-
-    @property
-    def has_dice(self) -> bool:
-        """Whether the turn is under way."""
-        dice = (self.aside, self.roll, self.golden)
-        return self.weasel_used or any(value is not None for value in dice)
-
-    @property
-    def table_fields(self) -> list[str]:
-        """What is given of the table and the bot, by name."""
-        names = ("grill", "own", "rivals", "scores", "on", "bot")
-        return [name for name in names if getattr(self, name) is not None]
 
 
 @dataclass(frozen=True)
@@ -175,6 +180,8 @@ class Situation:
     """The grill tiles on which specialists stand."""
     scores: tuple[int, ...]
     """Worms on each player's tiles; empty if they are not given."""
+    position: str
+    """The table and the dice in one line."""
     assumed: tuple[str, ...]
     """What is not given and was assumed, with the option that changes it."""
 
@@ -185,90 +192,76 @@ class Situation:
         return {name: value for name, value in plain.items() if name != "scores" or value}
 
 
-def _read(question: Question) -> tuple[Situation, Positions]:
-    """The situation of a question, and its table, if the rules allow them."""
-    rules, holds, grill = question.rules, question.holds, question.grill
-    rivals, on = _parse_rivals(question.rivals), _parse_on(question)
-    tops = (question.own, *rivals)
-    fields = {
-        "rules": rules,
-        "tiles": [[] if top is None else [top] for top in tops],
-        "specialists": on if holds is None else on | {holds: {"seat": SEAT}},
-        **_dice_fields(question),
-    }
-    if grill is not None:
-        tiles = parse_tiles("grill", grill, rules) if isinstance(grill, str) else grill
-        # A tile on a stack is not on the grill, so that `21-36` can stand for "all others".
-        fields["grill"] = [tile for tile in tiles if tile not in tops]
-    names = {f"specialists.{name}": "on" for name in on} | {f"specialists.{holds}": "holds"}
+def _situation(table: Positions, scored: bool, assumed: tuple[str, ...] | None) -> Situation:
+    """What a table shows; all of it is known if nothing had to be assumed (None)."""
+    (shown,), worms = table.objects, table.rules.tiles
+    seat, places = shown["seat"], shown["specialists"]
+    stacks = shown["tiles"][seat:] + shown["tiles"][:seat]
+    own, *rivals = [stack[-1] if stack else None for stack in stacks]
+    scores = tuple(sum(worms[tile] for tile in stack) for stack in stacks)
+    return Situation(
+        rules_text(table.rules),
+        tuple(shown["grill"]),
+        own,
+        tuple(rivals),
+        next((name for name, place in places.items() if place == {"seat": seat}), None),
+        {name: place for name, place in places.items() if isinstance(place, int)},
+        scores if scored or assumed is None else (),
+        next(table.lines),
+        assumed or (),
+    )
+
+
+def _described(
+    rules: RuleSet, holds: str | None, table: Mapping[str, Any], dice: Mapping[str, Any]
+) -> Positions:
+    """The table that is described as the player sees it, who is at seat 0."""
+    stacks = _tops([table.get("own")])[:1] + _tops(table.get("rivals", [None]))
+    if not 1 < len(stacks) <= MOST_PLAYERS:
+        raise PickosimError(
+            f"rivals: {len(stacks) - 1} are given; there can be 1 to {MOST_PLAYERS - 1}."
+        )
+    places = places_of(table.get("on", {}), [holds])
+    fields = {"rules": rules, "tiles": stacks, "specialists": places, **dice}
+    if "grill" in table:
+        fields["grill"] = ",".join(split_list(table["grill"]))
+    names = {f"specialists.{name}": "holds" if name == holds else "on" for name in places}
     names |= {"tiles.0": "own", "on tiles.0": "your own top tile"}
-    for rival in range(1, len(tops)):
+    for rival in range(1, len(stacks)):
         names[f"tiles.{rival}"] = "rivals"
         names[f"on tiles.{rival}"] = f"the top tile of rival {rival}"
-    table = read_tables([fields], names)
-    (shown,) = table.objects
-    scores = None if question.scores is None else _parse_scores(question.scores, len(tops))
-    if scores is not None:
-        below = _below(rules, tops, scores, shown["flipped"])
-        stacks = [[*tiles, *top] for tiles, top in zip(below, shown["tiles"], strict=True)]
-        table = read_tables([fields | {"tiles": stacks}])
-    seen = tuple(shown["grill"]), question.own, rivals, holds, on
-    return Situation(rules_text(rules), *seen, scores or (), tuple(_assumed(question))), table
+    found = read_tables(fields, names)
+    if "scores" not in table:
+        return found
+    scores = _parse_scores(table["scores"], len(stacks))
+    (shown,) = found.objects
+    below = _below(rules, stacks, scores, shown["flipped"])
+    return read_tables(
+        fields | {"tiles": [[*b, *top] for b, top in zip(below, stacks, strict=True)]}
+    )
 
 
-def _assumed(question: Question) -> Iterator[str]:
+def _assumed(table: Mapping[str, Any]) -> Iterator[str]:
     """What a situation leaves open, and how it was read."""
-    if question.grill is None:
-        others = "" if question.own is None and question.rivals is None else " other"
+    if "grill" not in table:
+        others = " other" if {"own", "rivals"} & table.keys() else ""
         yield f"all{others} tiles on the grill (--grill)"
-    if question.own is None:
+    if "own" not in table:
         yield "no tile of yours at risk (--own)"
-    if question.rivals is None:
+    if "rivals" not in table:
         yield "one rival without tiles (--rivals)"
 
 
-def _dice_fields(question: Question) -> dict[str, Any]:
-    """The dice of the turn, as a description of a table has them."""
-    fields: dict[str, Any] = {}
-    for name, faces in (("aside", question.aside), ("roll", question.roll)):
-        if faces is not None:
-            fields[name] = faces if isinstance(faces, str) else list(faces)
-    if question.golden is not None:
-        fields["golden"] = question.golden
-    return fields | ({"weasel_used": True} if question.weasel_used else {})
+def _given(**options: Any) -> dict[str, Any]:
+    """The options that are given."""
+    return {name: value for name, value in options.items() if value is not None}
 
 
-def _parse_rivals(rivals: str | Iterable[int | None] | None) -> tuple[int | None, ...]:
-    """The rivals' top tiles, None for a rival without tiles; by default one such rival."""
-    if isinstance(rivals, str):
-        parts = split_list(rivals)
-        if wrong := [part for part in parts if part != "-" and not part.isdecimal()]:
-            raise PickosimError(
-                f'rivals: "{wrong[0]}" is not a tile; write "-" for a rival without tiles.'
-            )
-        rivals = [None if part == "-" else int(part) for part in parts]
-    tops = (None,) if rivals is None else tuple(rivals)
-    if not 1 <= len(tops) < MOST_PLAYERS:
-        raise PickosimError(f"rivals: {len(tops)} are given; there can be 1 to {MOST_PLAYERS - 1}.")
-    return tops
-
-
-def _parse_on(question: Question) -> dict[str, int]:
-    """Specialists and the tiles on which they stand."""
-    on = question.on or {}
-    if isinstance(on, str):
-        parts = [part.partition("=") for part in split_list(on)]
-        pairs = [(name.strip(), tile.strip()) for name, _, tile in parts]
-        if wrong := [name for name, tile in pairs if not tile.isdecimal()]:
-            example = f"{wrong[0]}={min(question.rules.tiles)}"
-            raise PickosimError(f"on: {wrong[0]} needs a tile to stand on, e.g. {example}.")
-        places = [(name, int(tile)) for name, tile in pairs]
-    else:
-        places = list(on.items())
-    names = [*(name for name, _ in places), question.holds]
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise PickosimError(f"on: {twice[0]} cannot be in two places at once.")
-    return dict(places)
+def _tops(tiles: str | Iterable[int | None]) -> list[list[Any]]:
+    """The stacks of players of whom only the top tiles are known; `-` or None is a player without tiles."""
+    if isinstance(tiles, str):
+        return [[] if part == "-" else [read_number(part)] for part in split_list(tiles)]
+    return [[] if tile is None else [tile] for tile in tiles]
 
 
 def _check_dice_changer(holds: str | None) -> None:
@@ -295,18 +288,18 @@ def _parse_scores(scores: str | Iterable[int], players: int) -> tuple[int, ...]:
 
 
 def _below(
-    rules: RuleSet, tops: Sequence[int | None], scores: Sequence[int], free: Sequence[int]
+    rules: RuleSet, stacks: list[list[int]], scores: Sequence[int], free: Sequence[int]
 ) -> list[list[int]]:
     """Tiles below the tops that make up the players' scores, of those that are free."""
     lacking, worms = [], rules.tiles
-    for number, (score, top) in enumerate(zip(scores, tops, strict=True)):
-        if top is None and score:
+    for number, (score, top) in enumerate(zip(scores, stacks, strict=True)):
+        if score and not top:
             whose = f"rival {number}" if number else "you"
             raise PickosimError(f"scores: {whose} cannot have {score} worms without a top tile.")
-        lacking.append(score - (0 if top is None else worms[top]))
+        lacking.append(score - sum(worms[tile] for tile in top))
         if lacking[-1] < 0:
             raise PickosimError(
-                f"scores: the top tile {top} alone has {score - lacking[-1]} worms, more than {score}."
+                f"scores: the top tile {top[0]} alone has {score - lacking[-1]} worms, more than {score}."
             )
     # The tiles with most worms first: what is left is then easier to make up.
     by_worms = sorted(free, key=lambda tile: (-worms[tile], -tile))
@@ -317,7 +310,7 @@ def _below(
             f"{ranges_text(free) or 'none'}. Name the grill if not all others are on it."
         )
     owned = sorted(zip(by_worms, owners, strict=True))
-    return [[tile for tile, owner in owned if owner == player] for player in range(len(tops))]
+    return [[tile for tile, owner in owned if owner == player] for player in range(len(stacks))]
 
 
 @lru_cache(maxsize=1 << 16)
@@ -348,7 +341,7 @@ class Chance(NamedTuple):
 class ChanceAfter(NamedTuple):
     """The same after an option that a roll leaves."""
 
-    option: Literal["set-aside", "roll-again", "fail"]
+    option: Literal["set-aside", "stop", "roll-on", "roll-again", "fail"]
     face: str | None
     total: int
     at_least: float
@@ -406,7 +399,7 @@ class Outlook:
     """Whether the golden die is used; None without one."""
     value: float
     rows: list[Result]
-    win_chances: bool = False
+    win_chances: bool
     """Whether values are chances to win."""
 
     def as_json(self) -> dict[str, Any]:
@@ -429,8 +422,10 @@ class Advice:
     dice: Dice
     value: float
     rows: list[Option]
-    win_chances: bool = False
+    win_chances: bool
     """Whether values are chances to win."""
+    steals: bool
+    """Whether any total steals a tile."""
 
     def as_json(self) -> dict[str, Any]:
         """The situation, the value of the best option, and one object per option."""
@@ -453,12 +448,12 @@ def _schema(row: type[NamedTuple]) -> dict[str, Any]:
 
 
 def _seated(bot: str | Valuation, table: Positions) -> Match:
-    """The bot in every seat; only the one at SEAT is ever on turn."""
+    """The bot in every seat."""
     match = table.match([bot] * len(table.players[0]))
-    if not isinstance(match.strategies[SEAT], Valuation):
+    if not isinstance(match.strategies[0], Valuation):
         able = [name for name in built_in_bots() if isinstance(load_bot(name), Valuation)]
         raise PickosimError(
-            f"bot: {match.specs[SEAT]} does not say what results are worth to it; "
+            f"bot: {match.specs[0]} does not say what results are worth to it; "
             f"valuations do, such as {', '.join(able)}."
         )
     return match
@@ -466,7 +461,7 @@ def _seated(bot: str | Valuation, table: Positions) -> Match:
 
 def _in_win_chances(match: Match) -> bool:
     """Whether the bot's values are chances to win."""
-    bot = match.strategies[SEAT]
+    bot = match.strategies[0]
     return isinstance(bot, Valuation) and bot.values_are_win_chances
 
 
@@ -474,32 +469,35 @@ def _in_win_chances(match: Match) -> bool:
 
 
 class _Position(NamedTuple):
-    """Games of the engine with the player at SEAT on turn; a single one unless stated otherwise."""
+    """Games of the engine with the same player on turn; a single one unless stated otherwise."""
 
     match: Match
+    seat: int
     table: Table
     hands: Hands
 
-    def turn(self, question: str, rows: NDArray[np.int32] | None = None) -> Turn:
-        """What that player sees, in all or some of the games."""
+    def turn(self, question: str) -> Turn:
+        """What that player sees."""
         rules, books = self.match.rules, self.match.books
-        rows = np.arange(len(self.table), dtype=np.int32) if rows is None else rows
-        return Turn(rules, books, self.table, self.hands, SEAT, rows, question, {})
+        rows = np.arange(len(self.table), dtype=np.int32)
+        return Turn(rules, books, self.table, self.hands, self.seat, rows, question, {})
 
 
-def _position(match: Match, table: Positions) -> _Position:
+def _position(match: Match, positions: Positions) -> _Position:
     """The table before the first roll, with the white dice in the player's hand."""
-    batch = Batch(match, 0, 1)
-    batch.table[:] = table.table
-    begin(batch.books, batch.table, batch.hands, SEAT, np.zeros(1, np.int32), batch.asked)
-    return _Position(match, batch.table, batch.hands)
+    batch, rows = Batch(match, 0, 1), np.zeros(1, np.int32)
+    seat = (int(positions.table["turn"][0]) - 1) % len(match.specs)
+    batch.table[:] = positions.table
+    begin(batch.books, batch.table, batch.hands, seat, rows, batch.asked)
+    return _Position(match, seat, batch.table, batch.hands)
 
 
 def _with_golden_die(position: _Position) -> _Position:
     """The same position with the golden die in the player's hand."""
-    match, table, hands = position.match, position.table.copy(), position.hands.copy()
-    take_golden_die(table, hands, SEAT, np.zeros(1, np.int32), np.ones(1, np.bool_))
-    return _Position(match, table, hands)
+    match, seat, table, hands = position
+    table, hands = table.copy(), hands.copy()
+    take_golden_die(table, hands, seat, np.zeros(1, np.int32), np.ones(1, np.bool_))
+    return _Position(match, seat, table, hands)
 
 
 class _Ends(NamedTuple):
@@ -522,7 +520,7 @@ def _ends(position: _Position, plan: Graph, values: Values) -> _Ends:
     by_block["points"][:, WORTH:] = np.tile(np.arange(points), 2)
     by_block["aside"][:, WORTH + points :] = WORM_BIT
     table = np.repeat(position.table, plan.columns)
-    turn = _Position(position.match, table, hands).turn("claim")
+    turn = position._replace(table=table, hands=hands).turn("claim")
     outcome = np.array([-1 - fail_reason(hands[end]) for end in range(len(hands))], np.int64)
     worth = np.repeat(values.claim[0], plan.columns // blocks, axis=0)
     # Of equally good tiles the highest, as bots claim.
@@ -577,9 +575,7 @@ def _outlook(match: Match, situation: Situation, table: Positions) -> Outlook:
         golden = bool(ask(match, position.turn("use_golden_die"), "use_golden_die")[0])
     play = _solve(_with_golden_die(position) if golden else position)
     value = float(play.solution[play.graph.start])
-    return Outlook(
-        situation, match.specs[SEAT], golden, value, _results(play), _in_win_chances(match)
-    )
+    return Outlook(situation, match.specs[0], golden, value, _results(play), _in_win_chances(match))
 
 
 def _results(play: _Play) -> list[Result]:
@@ -623,11 +619,17 @@ def _advice(match: Match, situation: Situation, table: Positions, dice: Dice) ->
     position = _position(match, table)
     play = _solve(_with_golden_die(position) if dice.golden else position)
     now, claim = _with_dice(play.position, dice), _claim_chances(play)
-    options = (
-        _roll_options(play, now, claim) if dice.all_rolled else _stop_options(play, now, claim)
+    turn = now.turn("pick")
+    options = [_option(play, turn, way, claim) for way in _ways(play.graph, now, dice)]
+    # Of equally good ones as bots choose: the higher face, the roll as it is, to stop.
+    best, *others = sorted(options, key=lambda option: option.face or "", reverse=True)
+    for other in others:
+        best = other if other.value > best.value + TOLERANCE else best
+    options[options.index(best)] = best._replace(best=True)
+    steals = bool((play.ends.claimable & ~turn.grill[0]).any())
+    return Advice(
+        situation, match.specs[0], dice, best.value, options, _in_win_chances(match), steals
     )
-    value = next(option.value for option in options if option.best)
-    return Advice(situation, match.specs[SEAT], dice, value, options, _in_win_chances(match))
 
 
 def _with_dice(position: _Position, dice: Dice) -> _Position:
@@ -653,77 +655,55 @@ def _set_of(faces: Iterable[int]) -> int:
     return sum(1 << (face - 1) for face in set(faces))
 
 
-def _roll_options(play: _Play, now: _Position, claim: NDArray[np.float64]) -> list[Option]:
-    """Set aside a face, fail without a new one, or roll again."""
-    turn = now.turn("pick")
-    at = Rolled(*(now.hands[name] for name in Rolled._fields))
-    again, face = bool(play.best.reroll(at)[0]), int(play.best.face(at)[0])
-    options = [
-        _set_aside(play, turn, at, new, claim, best=not again and new == face)
-        for new in np.flatnonzero(turn.legal[0]).tolist()
-    ]
-    if not options:
-        options.append(_other_option(turn, "fail", None, float(_fail(play, at)), 0.0, not again))
-    if turn.weasel_left[0] and (face or play.graph.rescue):
-        standing = Standing(*(now.hands[name] for name in Standing._fields))
-        _, slot = slots_at(play.graph, standing, 0, 0)
-        value, chance = float(play.solution[slot]), float(claim[slot])
-        options.append(_other_option(turn, "roll-again", None, value, chance, again))
-    return options
+class _Way(NamedTuple):
+    """Something the player can do, and the slots of stopping and of rolling on that it leads to."""
+
+    option: Literal["set-aside", "stop", "roll-on", "roll-again", "fail"]
+    face: int
+    """The face that is set aside, otherwise 0."""
+    stop: Int
+    roll_on: Int
+    """The same slot if there is no choice."""
 
 
-def _fail(play: _Play, at: Rolled) -> np.float64:
-    """What a roll without a new face is worth."""
-    worth: np.float64 = play.values.fail[0, at.earned[0]]
-    return worth
+def _ways(plan: Graph, now: _Position, dice: Dice) -> list[_Way]:
+    """What the dice leave to do; without a new face, to fail too."""
+    hands, weasel = now.hands, int(now.hands["weasel"][0])
+    at = Standing(*(hands[name] for name in Standing._fields))
+    if not dice.all_rolled:
+        stop, roll_on = slots_at(plan, at, 0, weasel)
+        ways = [_Way("stop", 0, stop, stop), _Way("roll-on", 0, roll_on, roll_on)]
+        return ways if roll_on != stop else ways[:1]
+    rolled = Rolled(*(hands[name] for name in Rolled._fields))
+    faces = np.flatnonzero(now.turn("pick").legal[0]).tolist()
+    ways = [_Way("set-aside", face, *slots_after(plan, rolled, 0, weasel, face)) for face in faces]
+    if not faces:
+        bust = bust_of(plan, np.int64(at.earned[0]))
+        ways.append(_Way("fail", 0, bust, bust))
+    if weasel and (faces or plan.rescue):
+        _, again = slots_at(plan, at, 0, 0)
+        ways.append(_Way("roll-again", 0, again, again))
+    return ways
 
 
-def _set_aside(
-    play: _Play, turn: Turn, at: Rolled, face: int, claim: NDArray[np.float64], best: bool
-) -> Option:
-    """The option to set a face aside, and what is best after it."""
-    solution, dice = play.solution, int(turn.counts[0, face])
-    stop, roll_on = slots_after(play.graph, at, 0, int(turn.weasel_left[0]), face)
-    stops = solution[roll_on] <= solution[stop] + TOLERANCE
-    slot = stop if stops else roll_on
+def _option(play: _Play, now: Turn, way: _Way, claim: NDArray[np.float64]) -> Option:
+    """An option with its value, and what is best after it."""
+    values, face = play.solution, way.face
+    stops = values[way.roll_on] <= values[way.stop] + TOLERANCE
+    slot = way.stop if stops else way.roll_on
+    dice = int(now.counts[0, face])
     return Option(
-        "set-aside",
-        face_name(face),
-        dice,
-        total=int(play.ends.total[stop]),
-        dice_left=int(turn.dice_left[0]) - dice,
-        then="stop" if stops else "roll-on",
-        tile=play.tile(stop) if stops else None,
-        value=float(solution[slot]),
+        way.option,
+        face_name(face) if face else None,
+        dice if face else None,
+        total=int(play.ends.total[way.stop] if face else now.total[0]),
+        dice_left=int(now.dice_left[0]) - dice,
+        then=("stop" if stops else "roll-on") if face else None,
+        tile=play.tile(slot) if stops and (face or way.option == "stop") else None,
+        value=float(values[slot]),
         claim=float(claim[slot]),
-        best=best,
+        best=False,
     )
-
-
-def _stop_options(play: _Play, now: _Position, claim: NDArray[np.float64]) -> list[Option]:
-    """Stop or roll on; where the turn is over, only stop."""
-    turn, at = now.turn("stop"), Standing(*(now.hands[name] for name in Standing._fields))
-    stop, roll_on = slots_at(play.graph, at, 0, int(turn.weasel_left[0]))
-    stops = bool(play.best.stop(at)[0])
-    value, chance = float(play.solution[stop]), float(claim[stop])
-    options = [_other_option(turn, "stop", play.tile(stop), value, chance, stops)]
-    if roll_on != stop:
-        value, chance = float(play.solution[roll_on]), float(claim[roll_on])
-        options.append(_other_option(turn, "roll-on", None, value, chance, not stops))
-    return options
-
-
-def _other_option(
-    turn: Turn,
-    name: Literal["stop", "roll-on", "roll-again", "fail"],
-    tile: int | None,
-    value: float,
-    claim: float,
-    best: bool,
-) -> Option:
-    """An option that sets nothing aside."""
-    total, left = int(turn.total[0]), int(turn.dice_left[0])
-    return Option(name, None, None, total, left, None, tile, value, claim, best)
 
 
 def _claim_chances(play: _Play) -> NDArray[np.float64]:
@@ -734,31 +714,38 @@ def _claim_chances(play: _Play) -> NDArray[np.float64]:
 # ------------------------------------------------------------------------------------- the totals
 
 
-def _totals(question: Question) -> Totals:
-    """The best chances of all totals, before the first roll or from the dice of a turn."""
-    rules, holds = question.rules, question.holds
-    if question.table_fields:
-        raise PickosimError(
-            f"totals: they depend on the dice alone; leave out {', '.join(question.table_fields)}."
-        )
-    _check_dice_changer(holds)
-    if not question.has_dice:
-        # The golden die is used for totals where that is better.
-        used = [False, True] if holds == "golden-die" else [False]
-        reached = [_reach(rules, holds, golden) for golden in used]
-        return Totals(rules, holds, None, _chances([each.at(each.graph.start) for each in reached]))
-    _, table = _read(question)
-    (dice,) = table.dice
-    assert dice is not None  # as the question has dice
+def _totals_of_turn(rules: RuleSet, holds: str | None) -> Totals:
+    """The best chances of all totals before the first roll."""
+    # The golden die is used for totals where that is better.
+    used = [False, True] if holds == "golden-die" else [False]
+    reached = [_reach(rules, holds, golden) for golden in used]
+    return Totals(rules, holds, None, _chances([each.at(each.graph.start) for each in reached]))
+
+
+def _totals(situation: Situation, table: Positions) -> Totals:
+    """The best chances of all totals, from the dice of a turn if it is under way."""
+    rules, holds, (dice,) = table.rules, situation.holds, table.dice
+    if dice is None:
+        return _totals_of_turn(rules, holds if holds in DICE_CHANGERS else None)
     position = _position(_seated("expected", table), table)
     now = _with_dice(_with_golden_die(position) if dice.golden else position, dice)
     now.hands["earned"] = 0  # nothing but the total counts
-    reached_from = _reach(rules, holds, dice.golden)
-    if dice.all_rolled:
-        return Totals(rules, holds, dice, list(_after_options(reached_from, now)))
-    at, weasel = Standing(*(now.hands[name] for name in Standing._fields)), now.hands["weasel"][0]
-    stop, roll_on = slots_at(reached_from.graph, at, 0, int(weasel))
-    return Totals(rules, holds, dice, _chances([reached_from.at(stop), reached_from.at(roll_on)]))
+    reached = _reach(rules, holds, bool(dice.golden))
+    ways = _ways(reached.graph, now, dice)
+    if not dice.all_rolled:
+        rows = _chances([reached.at(way.roll_on) for way in ways])
+        return Totals(rules, holds, dice, rows)
+    return Totals(
+        rules,
+        holds,
+        dice,
+        [
+            ChanceAfter(way.option, face_name(way.face) if way.face else None, *row)
+            for way in ways
+            if way.option != "fail" or len(ways) == 1
+            for row in _chances([reached.at(way.stop), reached.at(way.roll_on)])
+        ],
+    )
 
 
 class _Reached(NamedTuple):
@@ -793,23 +780,3 @@ def _reach(rules: RuleSet, holds: str | None, golden: bool) -> _Reached:
 def _chances(ways: list[NDArray[np.float64]]) -> list[Chance]:
     """The best chance of each total in any of several ways to go on."""
     return [Chance(int(total), *reached) for total, *reached in np.max(ways, axis=0).T.tolist()]
-
-
-def _after_options(reached: _Reached, now: _Position) -> Iterator[ChanceAfter]:
-    """The chances after each option that a roll leaves."""
-    turn, plan = now.turn("pick"), reached.graph
-    at = Rolled(*(now.hands[name] for name in Rolled._fields))
-    weasel = int(turn.weasel_left[0])
-    legal = np.flatnonzero(turn.legal[0]).tolist()
-    for face in legal:
-        slots = slots_after(plan, at, 0, weasel, face)
-        for row in _chances([reached.at(slot) for slot in slots]):
-            yield ChanceAfter("set-aside", face_name(face), *row)
-    if weasel and (legal or plan.rescue):
-        standing = Standing(*(now.hands[name] for name in Standing._fields))
-        _, again = slots_at(plan, standing, 0, 0)
-        for row in _chances([reached.at(again)]):
-            yield ChanceAfter("roll-again", None, *row)
-    elif not legal:
-        for total in reached.totals.tolist():
-            yield ChanceAfter("fail", None, total, 0.0, 0.0)

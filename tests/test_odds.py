@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from io import BytesIO, TextIOWrapper
 from itertools import combinations_with_replacement, product
 from math import factorial, prod
 from typing import Any
@@ -23,13 +24,14 @@ from pickosim.engine.rulebook import NOTHING
 from pickosim.errors import PickosimError
 from pickosim.games.batch import Batch
 from pickosim.games.match import make_match
+from pickosim.games.positions import position_object
 from pickosim.reports.odds_text import answer_lines, bar
 from pickosim.rule_files import PRESETS, load_rules
 from pickosim.rules import RuleSet, Seat, face_name
 from pickosim.solver.graph import Problem
 from pickosim.solver.law import law
 from pickosim.solver.solve import chances
-from pickosim.turn_odds import Question, answer, odds
+from pickosim.turn_odds import answer, odds
 
 WORM = 6
 AT_LEAST = {21: 0.893026737151, 24: 0.748373333870, 30: 0.263789519465, 36: 0.015678145194}
@@ -258,7 +260,7 @@ def test_chances_add_up_and_so_does_the_value(preset: str, bot: str) -> None:
         given += [{"holds": holds, "own": 25} for holds in ("weasel", "golden-die", "canned-worm")]
         given += [{"holds": "sitting-hen", "own": 11, "on": "raven=23,weasel=25", "rivals": [36]}]
     for situation in given:
-        found = answer(Question(rules, bot=bot, **situation))
+        found = answer(rules, bot=bot, **situation)
         frame = odds(rules, bot=bot, **situation)
         assert results(frame)["chance"].sum() == pytest.approx(1, abs=1e-12)
         assert value(frame) == pytest.approx(found.value, abs=1e-12)
@@ -363,9 +365,9 @@ def test_what_specialists_are_worth() -> None:
 def test_the_bot_decides_about_the_golden_die() -> None:
     """Left with a 21 that needs exactly 21, nine dice are worse than eight."""
     rules = load_rules("extrawurm", ["exact_only=[11,13,21]"])
-    assert answer(Question(rules, holds="golden-die", own=25)).golden_die is True
+    assert answer(rules, holds="golden-die", own=25).golden_die is True
     nine, eight = (chances(Problem(dice)).exactly[21] for dice in (9, 8))
-    found = answer(Question(rules, holds="golden-die", grill="21", bot=f"{STATED},bratworm=0"))
+    found = answer(rules, holds="golden-die", grill="21", bot=f"{STATED},bratworm=0")
     assert found.golden_die == (nine >= eight)
     assert found.value == pytest.approx(1.5 * max(nine, eight) - 0.5)
 
@@ -613,7 +615,8 @@ def test_tables_fit_into_80_columns(
 ) -> None:
     lines = printed(capsys, *arguments).splitlines()
     assert 3 <= len(lines) <= 40
-    assert max(map(len, lines)) <= 80
+    # A position stays in one line, to be copied.
+    assert max(len(line) for line in lines if not line.startswith("position: ")) <= 80
 
 
 def test_the_table_of_totals(capsys: pytest.CaptureFixture[str]) -> None:
@@ -648,7 +651,8 @@ def test_the_table_of_options(capsys: pytest.CaptureFixture[str]) -> None:
         "Keep the 5s and roll on: worth 2.28 worms on average, a tile in 75 of 100 cases.",
         "Keeping the 3 and rolling on is worth 1.44.",
     ]
-    assert [line[:1] for line in lines[9:]] == ["→", " ", " "]
+    assert [line[:1] for line in lines[9:12]] == ["→", " ", " "]
+    assert lines[12] == "position: 21-36 -/- 0 rules classic; aside ww44; roll 1355"
     assert lines[9].split()[:5] == ["→", "set", "aside", "2", "×"]
 
 
@@ -662,7 +666,7 @@ def test_the_table_of_options(capsys: pytest.CaptureFixture[str]) -> None:
         ("--aside worm,worm,worm --roll worm,worm,worm,worm,worm", "No new face: the turn fails."),
         (
             "--aside worm,worm,5,5 --roll 4,4,4,4 --rivals 36",
-            "and steal tile 36: ",
+            "and steal tile 36: worth 8.00 worms on average, a tile in 100 of 100 cases. A stolen tile counts twice",
         ),
         ("--aside worm,5 --roll 1,2,3,4,4,4 --bot winner", " to `winner`, a tile in "),
         ("--roll worm,worm,5,5,4,4,4,3 --bot champion", " % to win, a tile in "),
@@ -720,6 +724,9 @@ def test_json_of_results(capsys: pytest.CaptureFixture[str]) -> None:
     frame = odds("extrawurm", own=24, rivals=[None, 27], on={"raven": 23})
     assert found.pop("results") == frame.to_dicts()
     assert found.pop("value") == pytest.approx(value(frame))
+    line = found.pop("position")
+    assert line == "11,13,21-23,25-26,28-36 24/-/27 0 rules extrawurm; on raven=23"
+    assert odds(position=line).equals(frame)
     assert found == {
         "rules": "extrawurm",
         "grill": [11, 13, 21, 22, 23, 25, 26, *range(28, 37)],
@@ -741,21 +748,64 @@ def test_json_of_options(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_every_answer_can_be_printed() -> None:
-    rules = load_rules("extrawurm")
-    for question in (
-        Question(rules),
-        Question(rules, holds="sitting-hen", own=11),
-        Question(rules, holds="golden-die", aside="worm,+4", roll="1,1,2,2,3,3,4"),
-        Question(rules, holds="weasel", roll="1,1,2,2,3,3,4,4"),
+    for situation in (
+        {},
+        {"holds": "sitting-hen", "own": 11},
+        {"holds": "golden-die", "aside": "worm,+4", "roll": "1,1,2,2,3,3,4"},
+        {"holds": "weasel", "roll": "1,1,2,2,3,3,4,4"},
     ):
-        assert list(answer_lines(answer(question)))
+        assert list(answer_lines(answer("extrawurm", **situation)))
 
 
 def test_bars() -> None:
     assert [bar(share, 2) for share in (0, 1e-9, 0.25, 0.3, 1)] == ["", "▏", "▌", "▋", "██"]
 
 
+LINE = "21-23,25-28 30/24 1 rules extrawurm; on raven=23; holds -/weasel; bratworms 1/0 supply 6; aside w4; roll 112235"
+
+
+def test_a_position_is_the_same_table_as_its_options(tmp_path, capsys, monkeypatch) -> None:
+    """In a line, a file or standard input; seen from the seat on turn."""
+    frame = odds("extrawurm", grill="21-28", own=24, rivals=[30], on="raven=23", holds="weasel",
+                 aside="w4", roll="112235")  # fmt: skip
+    assert odds(position=LINE).equals(frame)
+    for name, text in (("line.txt", f"{LINE};\n"), ("p.json", json.dumps(position_object(LINE)))):
+        (tmp_path / name).write_text(text)
+        found = json.loads(printed(capsys, "--position", str(tmp_path / name), "--json"))
+        assert found["options"] == frame.to_dicts()
+        assert found["position"] == LINE and found["scores"] == [1, 3]
+    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(LINE.encode())))
+    assert printed(capsys, "--position", "-") == printed(capsys, "--position", LINE)
+    assert f"position: {LINE}\n" in printed(capsys, "--position", LINE)
+
+
+def test_dice_and_totals_of_a_position() -> None:
+    table, _, _ = LINE.partition("; aside")
+    assert odds(position=table, aside="w4", roll="112235").equals(odds(position=LINE))
+    same = {"rules": "extrawurm", "holds": "weasel", "totals": True}
+    assert odds(position=LINE, totals=True).equals(odds(**same, aside="w4", roll="112235"))
+    assert odds(position=table, totals=True).equals(odds(**same))
+
+
 MISTAKES = [
+    (
+        ["--position", LINE, "--own", "24", "--rules", "classic", "--set", "dice=7"],
+        "position: it has its own set, own; leave these out.",
+    ),
+    (["--position", "none.json"], "none.json cannot be read (No such file or directory);"),
+    (["--position", "21-28 30/24"], "21-28 30/24 cannot be read"),
+    (["--position", "21-28 30/24 2"], "seat must be a whole number from 0 to 1, not 2."),
+    (["--position", "21-28 30/x 1"], "tiles.1: the rules \"classic\" have no tile 'x'"),
+    (["--position", "21-28 30/24 1 asid ww"], 'no "asid"; did you mean "aside"?'),
+    (["--position", "21-28 30/24 1 aside"], "aside: write it once and with a value, e.g. "),
+    (["--position", "21-28 30/24 1 turn 2; turn 4"], "turn: write it once and with a value"),
+    (["--position", "21-28 30/24 1 turn 3"], "turn 3 of 2 players is that of seat 0, not of"),
+    (["--position", "21-28 30/24 1 roll 12"], "roll: 2 white dice are given, but 8 are left"),
+    (["--position", "21-28 30/24 1 rules extrawurm; weasel gone"], "weasel_used must be true or"),
+    (
+        ["--position", "21-28 30/24 1 rules extrawurm; on apple=22; holds apple/-"],
+        "on: apple cannot be in two places at once.",
+    ),
     ("--grill 21-37", 'grill: the rules "classic" have no tile 37, only 21-36.'),
     ("--grill 20-36", 'grill: the rules "classic" have no tile 20, only 21-36.'),
     ("--grill 24-21", "grill: the range 24-21 is empty; write 21-24."),
@@ -775,7 +825,7 @@ MISTAKES = [
         "--rivals 30 --own 30",
         "tile 30 cannot be both your own top tile and the top tile of rival 1.",
     ),
-    ("--rivals x", 'rivals: "x" is not a tile; write "-" for a rival without tiles.'),
+    ("--rivals x", "rivals: the rules \"classic\" have no tile 'x', only 21-36."),
     ("--rivals -,-,-,-,-,-,-", "rivals: 7 are given; there can be 1 to 6."),
     (
         "--set tiles={21=1,22=1} --own 21 --rivals 22",
@@ -789,7 +839,7 @@ MISTAKES = [
     ("--own 24 --holds weasel", 'holds: the rules "classic" have no weasel (specialists: none;'),
     ("--rules extrawurm --own 24 --holds raven", "holds: no player can hold the raven."),
     ("--on weasel=25", 'on: the rules "classic" have no weasel'),
-    ("--rules extrawurm --on weasel", "on: weasel needs a tile to stand on, e.g. weasel=11."),
+    ("--rules extrawurm --on weasel", "on: weasel needs a tile to stand on, e.g. weasel=25."),
     ("--rules extrawurm --on weasel=37", 'on: the rules "extrawurm" have no tile 37'),
     (
         "--rules extrawurm --own 25 --on weasel=25",
@@ -842,9 +892,13 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "sentence"), MISTAKES, ids=[line for line, _ in MISTAKES])
-def test_mistakes(arguments: str, sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["odds", *arguments.split()]) == 2
+@pytest.mark.parametrize(
+    ("arguments", "sentence"), MISTAKES, ids=[f"{line}" for line, _ in MISTAKES]
+)
+def test_mistakes(
+    arguments: str | list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["odds", *(arguments.split() if isinstance(arguments, str) else arguments)]) == 2
     said = capsys.readouterr()
     assert said.out == ""
     assert sentence in said.err

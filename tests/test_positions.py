@@ -8,6 +8,8 @@ import shlex
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import pickosim
@@ -16,8 +18,15 @@ from pickosim.engine.table import first_fault
 from pickosim.errors import PickosimError
 from pickosim.games.batch import Batch
 from pickosim.games.match import make_match
-from pickosim.games.positions import POSITIONS, read_positions, read_tables, take_positions
-from pickosim.rule_files import load_rules
+from pickosim.games.positions import (
+    POSITIONS,
+    position_line,
+    read_positions,
+    read_tables,
+    take_positions,
+)
+from pickosim.rule_files import PRESETS, complete_rules, load_rules
+from pickosim.rules import face_name
 
 BOTS = ["eager", "random", "expected"]
 RULES = ["classic", "extrawurm", "manual-extrawurm", "french"]
@@ -173,7 +182,8 @@ def test_a_branch_has_the_same_dice_and_one_thing_changed():
         ({"so_far": {"rols": 3}}, 'so_far has no "rols"'),
         ({"so_far": {"used": {"aple": [0, 0]}}}, "so_far.used: there is no specialist named"),
         ({"so_far": {"used": 3}}, "so_far.used must be an object"),
-        ({"aside": ["worm"]}, 'a position has no field "aside"'),
+        ({"aside": ["worm"]}, "This position is in mid-turn, and games are played on from the"),
+        ({"specialists": {"weasel": {"seat": 0}}, "weasel_used": 1}, "must be true or false"),
         ({"so_far": {"steals": 1 << 31}}, "so_far.steals must be a whole number from 0 to 1000000"),
         (
             {"so_far": {"used": {"weasel": [2, 0]}}},
@@ -189,6 +199,99 @@ def test_what_cannot_be_on_a_table_is_refused_in_a_sentence(changes, words):
         pickosim.play(["eager", "eager"], start=written)
     assert words in str(error.value)
     assert str(error.value).count("\n") == 0
+
+
+@st.composite
+def described(draw):
+    """Any table, between turns or in mid-turn, as an object."""
+    preset = draw(st.sampled_from(PRESETS))
+    rules = load_rules(
+        preset, draw(st.sampled_from([(), ("dice=7", "specialists.apple={seat=1}")]))
+    )
+    seats = draw(st.integers(2, 4))
+    where = {tile: draw(st.integers(-2, seats - 1)) for tile in rules.tiles}
+    grill = [tile for tile, seat in where.items() if seat == -2] or [min(where)]
+    stacks = [
+        [t for t, s in where.items() if s == seat and t not in grill] for seat in range(seats)
+    ]
+    free = draw(st.permutations([*grill, *({"seat": seat} for seat in range(seats))]))
+    names = [name for name in rules.specialists if draw(st.booleans())]
+    places = {
+        n: place for n, place in zip(names, free, strict=False) if (n, place) != ("raven", place)
+    }
+    bratworms = [draw(st.integers(0, rules.bratworms // seats)) for _ in range(seats)]
+    turn = draw(st.integers(1, 300))
+    seat = (turn - 1) % seats
+    numbers = {
+        "turn": turn,
+        "seat": seat,
+        "seed": draw(st.integers(0, 2**64 - 1)),
+        "game": draw(st.integers(0, 99)),
+    }
+    table = {"rules": rules.as_dict(), "players": seats, "grill": grill, "tiles": stacks,
+             "specialists": places, "bratworms": bratworms, **numbers}  # fmt: skip
+    if not draw(st.booleans()):
+        return table
+    held = [name for name, place in places.items() if place == {"seat": seat}]
+    faces = st.sampled_from(["1", "2", "3", "4", "5", "worm"])
+    aside = draw(st.lists(faces.filter(lambda face: face != "1"), max_size=rules.dice - 1))
+    dice = {"aside": aside, "roll": [draw(faces) for _ in range(rules.dice - len(aside))]}
+    if held == ["golden-die"]:
+        golden = face_name(rules.golden_die_faces[0])
+        in_turn = [{"golden": golden}, {"golden": "unused"}, {"aside": [*aside, f"+{golden}"]}]
+        dice |= draw(st.sampled_from(in_turn))
+    if held == ["weasel"]:
+        dice["weasel_used"] = draw(st.booleans())
+    return table | dice
+
+
+@given(described())
+def test_a_position_survives_its_line(table):
+    """Only who plays and what was counted are not in it, nor what the rules are called."""
+    (place,) = read_tables(table).objects
+    line = position_line(table)
+    (again,) = read_tables(line).objects
+    assert position_line(again) == line and "\n" not in line
+    rules, others = place.pop("rules"), again.pop("rules")
+    named = rules if isinstance(rules, dict) else load_rules(rules).as_dict()
+    assert load_rules("classic").with_options(named).with_options({"name": "x", "title": "x"}) == (
+        load_rules(others) if isinstance(others, str) else complete_rules(others)
+    ).with_options({"name": "x", "title": "x"})
+    for fields in (place, again):
+        fields["players"], fields["so_far"] = len(fields["players"]), {}
+    assert place == again
+
+
+def test_a_line_is_played_on_like_the_position():
+    place = pickosim.position(BOTS, "extrawurm", SEED, 3, turn=6)
+    line = pickosim.position_line(place)
+    assert line.endswith(f"; turn 6; seed {SEED}; game 3")
+    ours, theirs = (pickosim.watch(BOTS, start=start) for start in (place, line))
+    assert ours[2:-1] == theirs[2:-1]
+    assert pickosim.play(BOTS, start=[line, place]).seats["score"].to_list() == [
+        score for seat in ours[-1:] for score in seat["scores"] * 2
+    ]
+
+
+def test_watch_why_prints_the_line_of_each_turn(capsys):
+    """Any of them can be looked up and played on."""
+    game = ["watch", "expected", "eager", "--rules", "extrawurm", "--seed", "5", "--game", "2"]
+    assert cli.run([*game, "--why"]) == 0
+    told = capsys.readouterr().out.splitlines()
+    begins = [number for number, line in enumerate(told) if line.startswith("Turn ")]
+    starts = pickosim.positions(["expected", "eager"], "extrawurm", 3, 5)
+    lines = read_positions(starts.filter(pl.col("game") == 2)).lines
+    assert [told[begin + 1].strip() for begin in begins] == list(lines)
+    line = told[begins[7] + 1].strip()
+    assert cli.run(["watch", "expected", "eager", "--from-position", line, "--why"]) == 0
+    assert capsys.readouterr().out.splitlines()[-20:] == told[-20:]
+
+
+def test_a_position_in_mid_turn_is_not_played_on(capsys):
+    line = "22-28,31 24.30/33 1 aside ww44"
+    assert cli.run(["watch", "eager", "eager", "--from-position", line]) == 2
+    said = capsys.readouterr().err
+    assert "This position is in mid-turn" in said and said.count("\n") == 1
 
 
 def test_other_mistakes_are_refused():

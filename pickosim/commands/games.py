@@ -48,11 +48,11 @@ def watch(
         ),
     ] = None,
     position: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             "--from-position",
-            metavar="FILE",
-            help="A position in JSON: play it on, by default with the built-in bots that it names.",
+            metavar="LINE|FILE|-",
+            help="A position to play on, by default with the built-in bots that it names.",
         ),
     ] = None,
     position_at: Annotated[
@@ -111,13 +111,13 @@ def watch(
         raise PickosimError("--summary goes neither with --why nor with --json.")
     _check_source(context, folder, position, lost_by)
     from pickosim.bots.guard import GAME_SECONDS, answer_seconds, check_seconds
-    from pickosim.games.positions import load_position, position_text
+    from pickosim.games.positions import load_position, position_text, read_positions
     from pickosim.games.positions import position_at as taken_at
     from pickosim.games.trace import traced_game, traced_position
 
     limit = check_seconds(GAME_SECONDS if seconds is None else seconds)
     if position is not None:
-        start = load_position(position)
+        start = read_positions(load_position(position))
         with compiling(), answer_seconds(limit):
             events, mistake = traced_position(start, bots or start.bots_named_in(position), why=why)
     else:
@@ -152,7 +152,7 @@ def watch(
 
 
 def _check_source(
-    context: typer.Context, folder: Path | None, position: Path | None, lost_by: str | None
+    context: typer.Context, folder: Path | None, position: str | None, lost_by: str | None
 ) -> None:
     """Refuse options that do not go with where the game to watch comes from."""
     refused: dict[str, str] = {}
@@ -195,6 +195,13 @@ def _check_source(
 def odds(
     rules: Rules = "classic",
     sets: Sets = None,
+    position: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LINE|FILE|-",
+            help="The whole table, as `watch --why` prints it, instead of the options below.",
+        ),
+    ] = None,
     holds: Annotated[
         str | None, typer.Option(metavar="NAME", help="The specialist that you hold.")
     ] = None,
@@ -271,13 +278,15 @@ def odds(
     the best option and all options: {option, face, dice, total, dice_left, then, tile, value, claim,
     best}.
     """
-    rule_set = load_rule_set(rules, sets)
     with compiling():
+        from pickosim.games.positions import load_position
         from pickosim.reports.odds_text import answer_lines
-        from pickosim.turn_odds import Question, answer
+        from pickosim.turn_odds import answer
 
-        question = Question(
-            rule_set,
+        found = answer(
+            rules,
+            set=sets or (),
+            position=None if position is None else load_position(position),
             holds=holds,
             grill=grill,
             own=own,
@@ -291,7 +300,6 @@ def odds(
             weasel_used=weasel_used,
             totals=totals,
         )
-        found = answer(question)
     if as_json:
         print(json.dumps(found.as_json(), indent=2))
     else:

@@ -1,4 +1,4 @@
-"""Positions: tables as plain data, to and from the engine's arrays.
+"""Positions: tables as plain data, to and from the engine's arrays; and in one line.
 
 A description is a row of a frame, or an object of JSON or Python with the words of a trace: `grill`, `tiles` of each
 seat (bottom first), `specialists` (a tile, or `{"seat": 0}`), `bratworms` of each seat and the `supply`; `turn` and
@@ -6,16 +6,23 @@ seat (bottom first), `specialists` (a tile, or `{"seat": 0}`), `bratworms` of ea
 position, change one thing, and play both on with the same dice.
 
 In mid-turn it also has the dice of that turn: `aside` and `roll` (faces of white dice, `"+4"` for the golden die set
-aside), `golden` (its face in the roll, or `"unused"`) and `weasel_used`. A position is a table between two turns, so
-only `read_tables` takes these.
+aside), `golden` (its face in the roll, or `"unused"`) and `weasel_used`; the table is that before the turn. Odds
+(`read_tables`) take these; games are played on (`read_positions`) from the beginning of a turn.
+
+In one line: the grill, the stacks by seat and the seat on turn, then clauses, of which all but the rules are left out
+where that says the same. Who plays and what was counted before are not in it.
+
+    22-23,25-28,31 24.30/33 1 rules extrawurm; on raven=23; holds weasel/-; bratworms 2/1 supply 4; aside ww44; roll 1355
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -25,7 +32,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from pickosim.amounts import LAST_GAME, parse_ranges, ranges_text
+from pickosim.amounts import LAST_GAME, parse_ranges, ranges_text, split_list
 from pickosim.bots.loading import BotLike, names_built_in
 from pickosim.columns import Frame
 from pickosim.engine.dice import DICE_STREAM, FACES, derive, stream_key
@@ -35,14 +42,14 @@ from pickosim.errors import PickosimError, RulesError, suggest
 from pickosim.files import MOST_TEXT, read_regular
 from pickosim.games.batch import Batch
 from pickosim.games.match import Match, make_match
-from pickosim.rule_files import complete_rules, load_rules, presets
+from pickosim.rule_files import complete_rules, load_rules_line, presets, rules_line
 from pickosim.rules import SPECIALISTS, WORM, RuleSet, check_players, face_name
 
 Object = Mapping[str, Any]
 """A position as JSON has it."""
 
-Given = pl.DataFrame | Object | Sequence[Object]
-"""Positions as users pass them."""
+Given = pl.DataFrame | Object | str | Sequence[Object | str]
+"""Positions as users pass them; a text is a position in one line."""
 
 PLACE = pl.Struct({"specialist": pl.String, "tile": pl.Int32, "seat": pl.Int32})
 
@@ -76,6 +83,18 @@ _BY_SEAT = ("gained", "turns_held", "used")
 
 _DICE_FIELDS = ("aside", "roll", "golden", "weasel_used")
 
+_FIELDS = (*POSITIONS.schema, *_DICE_FIELDS)
+
+_WORDS = 3
+"""Words with which a line begins: the grill, the stacks, the seat on turn."""
+
+_NUMBERS = ("turn", "seed", "game")
+
+_CLAUSES = ("rules", "on", "holds", "bratworms", "aside", "roll", "golden", "weasel", *_NUMBERS)
+"""What may follow, each with a value."""
+
+_EXAMPLE = "22-28,31 24.30/- 0 rules classic; aside ww4"
+
 _FACE = re.compile(r"\+?(?:worm|w|[1-5])")
 _ONE_BY_ONE = re.compile(rf"(?:{_FACE.pattern})+")
 _COUNTED = re.compile(r"(?P<x>[1-9])[x×](?P<face>worm|w|[1-5])s?|(?P<w>[1-9])w(?:orms?)?")
@@ -102,23 +121,23 @@ class Positions:
     table: Table
     """(N,) at the beginning of a turn."""
     dice: tuple[Dice | None, ...] = ()
-    """(N,): the dice of turns under way; empty of positions that are taken."""
+    """(N,): the dice of turns under way; () if there are none."""
 
     def __len__(self) -> int:
         return len(self.table)
 
-    def bots_named_in(self, file: Path) -> list[str]:
-        """The bots that the first position names, which was read from a file.
+    def bots_named_in(self, source: str) -> list[str]:
+        """The bots that the first position names, which was read from a file or `-`.
 
-        Anybody may have written that file, and any other bot than a built-in one is code or a command.
+        Anybody may have written that, and any other bot than a built-in one is code or a command.
         """
         named = [bot for bot in self.players[0] if bot is not None]
         if len(named) < len(self.players[0]):
             raise PickosimError("The position does not say who plays; name the bots by seat.")
         if foreign := [bot for bot in named if not names_built_in(bot)]:
-            command = shlex.join(["pickosim", "watch", *named, "--from-position", str(file)])
+            command = shlex.join(["pickosim", "watch", *named, "--from-position", source])
             raise PickosimError(
-                f"{file} names {foreign[0]}, which is not a built-in bot. A position plays only built-in bots by "
+                f"{source} names {foreign[0]}, which is not a built-in bot. A position plays only built-in bots by "
                 f"itself. If you trust this one, name the bots on the command line: {command}"
             )
         return named
@@ -143,8 +162,16 @@ class Positions:
         is_preset = self.rules in presets()
         rules = self.rules.name if is_preset else self.rules.as_dict()
         tiles = np.array(sorted(self.rules.tiles))
-        for game, players, seed in zip(self.table, self.players, self.seeds, strict=True):
-            yield _as_object(game, rules, tiles, players, seed)
+        dice = self.dice or (None,) * len(self)
+        for game, players, seed, at in zip(self.table, self.players, self.seeds, dice, strict=True):
+            yield _as_object(game, rules, tiles, players, seed) | (at.fields if at else {})
+
+    @property
+    def lines(self) -> Iterator[str]:
+        """Each in one line."""
+        rules = rules_line(self.rules)
+        for place in self.objects:
+            yield _line(place, rules)
 
 
 def take_positions(match: Match, first: int, games: int, turn: int | None) -> Positions:
@@ -275,6 +302,103 @@ def _as_given(row: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+# ------------------------------------------------------------------------------------- in one line
+
+
+def position_line(position: Object | str) -> str:
+    """A position in one line, as `start` of `play` and `watch` and `position` of `odds` take it."""
+    return next(read_tables(position).lines)
+
+
+def _line(position: Object, rules: str) -> str:
+    """An object with all its fields in one line."""
+    by_seat = "/".join
+    stacks = by_seat(".".join(map(str, stack)) or "-" for stack in position["tiles"])
+    places = {json.dumps(place): name for name, place in position["specialists"].items()}
+    held = [places.get(json.dumps({"seat": s}), "-") for s in range(len(position["tiles"]))]
+    on = [f"{name}={place}" for place, name in places.items() if place.isdecimal()]
+    owned, turn, seat = position["bratworms"], position["turn"], position["seat"]
+    grill = ranges_text(position["grill"]).replace(" ", "")
+    clauses = {
+        "rules": rules,
+        "on": ",".join(on),
+        "holds": by_seat(held) if {*held} != {"-"} else "",
+        "bratworms": f"{by_seat(map(str, owned))} supply {position['supply']}"
+        if any(owned)
+        else "",
+        **{name: _faces_text(position.get(name, ())) for name in ("aside", "roll")},
+        "golden": position.get("golden"),
+        "weasel": "used" if position.get("weasel_used") else "",
+        "turn": turn if turn > len(owned) else "",
+        "seed": position["seed"],
+        "game": position["game"],
+    }
+    written = "; ".join(f"{name} {value}" for name, value in clauses.items() if value)
+    return f"{grill} {stacks} {seat} {written}"
+
+
+def position_object(line: str) -> dict[str, Any]:
+    """The fields of a position in one line."""
+    head, clauses = line.split(maxsplit=_WORDS), dict[str, str]()
+    if len(head) < _WORDS:
+        raise PickosimError(f'"{line.strip()}" is not a position; write e.g. {_EXAMPLE}.')
+    grill, stacks, seat, *rest = head
+    for clause in filter(str.strip, "".join(rest).split(";")):
+        name, _, value = clause.strip().partition(" ")
+        if name not in _CLAUSES:
+            hint = suggest(name, _CLAUSES) or f"; it has {', '.join(_CLAUSES)}."
+            raise PickosimError(f'a position in one line has no "{name}"{hint}')
+        if not value or name in clauses:
+            raise PickosimError(f"{name}: write it once and with a value, e.g. {_EXAMPLE}.")
+        clauses[name] = value.strip()
+    on, held = clauses.pop("on", ""), clauses.pop("holds", "")
+    owned, _, supply = clauses.pop("bratworms", "").partition("supply")
+    names = [None if name.strip() == "-" else name.strip() for name in held.split("/")]
+    fields = {
+        "grill": grill,
+        "tiles": [_numbers(stack, ".") if stack != "-" else [] for stack in stacks.split("/")],
+        "seat": read_number(seat.rstrip(";")),
+        "specialists": places_of(on, names if held else ()),
+        "bratworms": _numbers(owned, "/") if owned else None,
+        "supply": read_number(supply) if supply else None,
+        "weasel_used": {"used": True}.get(clauses.get("weasel", ""), clauses.pop("weasel", None)),
+        **{name: read_number(clauses.pop(name)) for name in _NUMBERS if name in clauses},
+        **clauses,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def places_of(on: str | Mapping[str, Any], holders: Sequence[str | None]) -> dict[str, Any]:
+    """The places of specialists on tiles, e.g. raven=23,apple=29, and of those held by seat."""
+    if isinstance(on, str):
+        parts = [part.partition("=") for part in split_list(on) if part]
+        on_tiles = [(name.strip(), read_number(tile)) for name, _, tile in parts]
+    else:
+        on_tiles = list(on.items())
+    if wrong := [name for name, tile in on_tiles if isinstance(tile, str)]:
+        raise PickosimError(f"on: {wrong[0]} needs a tile to stand on, e.g. {wrong[0]}=25.")
+    held = [(name, {"seat": seat}) for seat, name in enumerate(holders) if name is not None]
+    names = [name for name, _ in (*on_tiles, *held)]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise PickosimError(f"on: {twice[0]} cannot be in two places at once.")
+    return dict((*on_tiles, *held))
+
+
+def read_number(text: str) -> int | str:
+    """A number as such, and any other text as it is: the reader refuses it."""
+    text = text.strip()
+    return int(text) if text.isdecimal() and len(text) <= len(str(1 << 64)) else text
+
+
+def _numbers(text: str, between: str) -> list[int | str]:
+    return [read_number(part) for part in text.split(between)]
+
+
+def _faces_text(faces: Sequence[str]) -> str:
+    """The faces of dice, worms first: `2w` would be two of them."""
+    return "".join(sorted(faces, key="worm".__ne__)).replace("worm", "w")
+
+
 # -------------------------------------------------------------------------------- read and checked
 
 
@@ -284,49 +408,57 @@ def position_text(position: Object) -> str:
     return "{\n" + ",\n".join(fields) + "\n}"
 
 
-def load_position(path: Path) -> Positions:
-    """The position of a JSON file."""
+def load_position(source: str) -> Object:
+    """The position that a command line names: a line, a file with a line or JSON, or `-` for standard input."""
+    # Path.exists raises an error for names that are too long for a file.
+    if len(source.split()) >= _WORDS and not os.path.exists(source):  # noqa: PTH110
+        return position_object(source)
     try:
-        content = json.loads(read_regular(path, MOST_TEXT).decode("utf-8-sig"))
+        content = (
+            sys.stdin.buffer.read(MOST_TEXT)
+            if source == "-"
+            else read_regular(Path(source), MOST_TEXT)
+        )
+        text = content.decode("utf-8-sig")
+        found = json.loads(text) if text.lstrip()[:1] in ("{", "[") else position_object(text)
     except OSError as error:
-        raise PickosimError(f"{path} cannot be read ({error.strerror}).") from None
+        raise PickosimError(
+            f"{source} cannot be read ({error.strerror}); a position is written e.g. {_EXAMPLE}."
+        ) from None
     except (ValueError, RecursionError) as error:
-        raise PickosimError(f"{path} is not a position in JSON ({error}).") from None
-    if not isinstance(content, dict):
-        raise PickosimError(f"{path} is not a position: it must have one JSON object.")
-    try:
-        return read_positions(content)
-    except PickosimError as error:
-        raise PickosimError(f"{path}: {error}") from None
+        raise PickosimError(f"{source} is not a position in JSON ({error}).") from None
+    _check_fields(found)
+    fields: Object = found
+    return fields
 
 
 def read_positions(given: Given | Positions) -> Positions:
-    """Positions of a frame, an object or several; what cannot be on a table is refused."""
-    if isinstance(given, Positions):
-        return given
-    if isinstance(given, pl.DataFrame):
-        _check_fields(given.columns, POSITIONS.schema)
-        given = [_as_given(row) for row in given.iter_rows(named=True)]
-    objects = [given] if isinstance(given, Mapping) else list(given)
-    return read_tables(objects, known=POSITIONS.schema)
+    """Positions to play on; those in mid-turn are refused."""
+    found = given if isinstance(given, Positions) else read_tables(given)
+    if any(found.dice):
+        raise PickosimError(
+            "This position is in mid-turn, and games are played on from the beginning of a turn: leave out aside, "
+            "roll, golden and weasel used, or ask for its odds: pickosim odds --position."
+        )
+    return found
 
 
-def read_tables(
-    objects: Sequence[Object],
-    names: Mapping[str, str] = _OWN_NAMES,
-    known: Collection[str] = (*POSITIONS.schema, *_DICE_FIELDS),
-) -> Positions:
-    """Tables of descriptions with some of the `known` fields.
+def read_tables(given: Given, names: Mapping[str, str] = _OWN_NAMES) -> Positions:
+    """Positions, also in mid-turn, of a frame, an object, a line or several; what cannot be on a table is refused.
 
     `names` has what messages call a field or a place instead: `{"tiles.0": "own", "on tiles.0": "your own top tile"}`.
     """
-    if not objects:
+    if isinstance(given, pl.DataFrame):
+        given = [_as_given(row) for row in given.iter_rows(named=True)]
+    objects = [given] if isinstance(given, Mapping | str) else given
+    if not len(objects):
         raise PickosimError("There are no positions to play on.")
     table, rules = np.zeros(len(objects), TABLE), {}
     bots, seeds, dice = [], [], []
-    for number, fields in enumerate(objects):
+    for number, each in enumerate(objects):
         try:
-            _check_fields(fields, known)
+            fields = position_object(each) if isinstance(each, str) else each
+            _check_fields(fields)
             key = json.dumps(fields.get("rules", "classic"), sort_keys=True, default=str)
             if key not in rules:
                 rules[key] = _rules_of(fields.get("rules", "classic"))
@@ -354,10 +486,12 @@ def _parsed(name: str, text: str) -> Any:
         raise PickosimError(f"{name} is not JSON ({error}).") from None
 
 
-def _check_fields(names: Iterable[str], known: Collection[str]) -> None:
+def _check_fields(names: object) -> None:
+    if not isinstance(names, Mapping):
+        raise PickosimError(f"a position is an object or a line such as {_EXAMPLE}.")
     for name in names:
-        if name not in known:
-            hint = suggest(name, known) or f"; it has {', '.join(known)}."
+        if name not in _FIELDS:
+            hint = suggest(name, _FIELDS) or f"; it has {', '.join(_FIELDS)}."
             raise PickosimError(f'a position has no field "{name}"{hint}')
 
 
@@ -371,7 +505,7 @@ def _rules_of(rules: object) -> RuleSet:
         return complete_rules(rules)
     if not isinstance(rules, str):
         raise RulesError("rules must be a preset, a rule file or options, as a trace has them.")
-    return load_rules(rules)
+    return load_rules_line(rules)
 
 
 def parse_tiles(field: str, text: str, rules: RuleSet) -> list[int]:
@@ -470,6 +604,10 @@ class _Reader:
         ]
         rows += [(name, where, fields[name]) for name, where in _ROWS.items() if name in fields]
         for path, where, row in rows:
+            if path == "grill" and isinstance(row, str):
+                # A tile on a stack is not on the grill, so that `21-36` can stand for all others.
+                tiles = parse_tiles(path, row, self.rules)
+                row = [tile for tile in tiles if tile not in places]
             for tile in _list(path, row):
                 check_tile(self._called(path), tile, self.rules)
                 if places.setdefault(tile, where) != where:
@@ -611,8 +749,8 @@ class Dice:
     """White dice set aside."""
     roll: tuple[int, ...]
     """White dice of the current roll."""
-    golden: bool
-    """Whether the golden die takes part in this turn."""
+    golden: bool | None
+    """Whether the golden die takes part in this turn; None for a player who does not hold it."""
     golden_aside: int
     golden_roll: int
     weasel_used: bool
@@ -627,22 +765,37 @@ class Dice:
         """All dice of the current roll; empty if the choice is to stop or to roll on."""
         return (*self.roll, self.golden_roll) if self.golden_roll else self.roll
 
+    @property
+    def fields(self) -> dict[str, Any]:
+        """As a position has them."""
+        golden = [f"+{face_name(self.golden_aside)}"] if self.golden_aside else []
+        rolled = face_name(self.golden_roll) if self.golden_roll else None
+        fields = {
+            "aside": [*map(face_name, sorted(self.aside)), *golden],
+            "roll": [*map(face_name, sorted(self.roll))],
+            "golden": UNUSED if self.golden is False else rolled,
+            "weasel_used": self.weasel_used,
+        }
+        return {name: value for name, value in fields.items() if value}
+
 
 def read_dice(fields: Object, rules: RuleSet, holds: str | None) -> Dice:
     """The dice that a description has for the player on turn, who holds that specialist."""
     aside, roll = (_faces(name, fields.get(name, ())) for name in ("aside", "roll"))
     white = [face for face in aside if not face.startswith("+")]
     golden = [face[1:] for face in aside if face.startswith("+")]
-    rolled = str(fields.get("golden", UNUSED))
+    rolled, used = str(fields.get("golden", UNUSED)), fields.get("weasel_used", False)
+    if not isinstance(used, bool):
+        raise PickosimError(f"weasel_used must be true or false, not {used!r}.")
     if len(golden) > 1:
         raise PickosimError(f"aside: {len(golden)} golden dice are given, but there is only one.")
     dice = Dice(
         tuple(map(_face, white)),
         tuple(_face(face, "roll") for face in roll),
-        golden=holds == "golden-die" and fields.get("golden") != UNUSED,
+        golden=fields.get("golden") != UNUSED if holds == "golden-die" else None,
         golden_aside=_face(golden[0]) if golden else 0,
         golden_roll=0 if rolled == UNUSED else _face(rolled, "golden"),
-        weasel_used=bool(fields.get("weasel_used")),
+        weasel_used=used,
     )
     if dice.weasel_used and holds != "weasel":
         raise PickosimError(

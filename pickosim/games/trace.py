@@ -47,9 +47,9 @@ def traced_game(
 ) -> tuple[list[Event], StrategyError | None]:
     """The trace of one game; if a strategy makes an error, the events before it, and the error.
 
-    With `why`, the explanation that a strategy gives for an answer precedes the result, as an event
-    `why` with the `question` and its `options`: pairs of words and values, the best first;
-    `win_chances` says whether values are chances to win.
+    With `why`, each turn begins with an event `line`, its position in one line, and the explanation that a strategy
+    gives for an answer precedes the result, as an event `why` with the `question` and its `options`: pairs of words
+    and values, the best first; `win_chances` says whether values are chances to win.
     """
     check_numbers(game)
     return _traced(match, game, None, why=why)
@@ -60,8 +60,10 @@ def _traced(
 ) -> tuple[list[Event], StrategyError | None]:
     """The trace of one game, dealt or played on from a position; see `traced_game`."""
     reasons: dict[int, Event] = {}
+    begun: dict[int, Table] = {}
 
     def on_answer(turn: Turn) -> None:
+        begun.setdefault(int(turn.number[0]), batch.table.copy())
         options = explanation(match, turn)
         if options:
             about = {"event": "why", "turn": int(turn.number[0]), "seat": turn.seat}
@@ -85,7 +87,21 @@ def _traced(
     except StrategyError as mistake:
         tally, error = None, mistake
     rows = log.events(batch.log).tolist()
-    return _trace(match, game, rows, tally, 0, reasons), error
+    events = _trace(match, game, rows, tally, 0, reasons)
+    return list(_with_lines(match, events, begun)), error
+
+
+def _with_lines(match: Match, events: list[Event], begun: Mapping[int, Table]) -> Iterator[Event]:
+    """The events, and before those of a turn its position in one line, if the table of its beginning is there."""
+    turn = 0
+    for event in events:
+        if event.get("turn", turn) != turn:
+            turn = event["turn"]
+            if turn in begun:
+                place = Positions(match.rules, (match.specs,), (match.seed,), begun[turn])
+                who = {"turn": turn, "seat": event["seat"]}
+                yield {"event": "line", **who, "line": next(place.lines)}
+        yield event
 
 
 def traced_position(

@@ -28,6 +28,8 @@ WIDTH = 80
 IN_WORMS = "expected"
 """The bot whose values are worms."""
 
+TWICE = "a stolen tile counts twice: you gain it, the rival loses it"
+
 IMPERATIVE = {
     "keep": "keep",
     "roll on": "roll on",
@@ -62,11 +64,13 @@ def answer_lines(answer: Answer) -> Iterator[Grid | Text]:
             yield from _situation_lines(answer.situation, answer.win_chances)
             yield from _prose(_verdict(answer))
             yield _results_table(answer)
+            yield _position_line(answer.situation)
         case Advice():
             yield from _situation_lines(answer.situation, answer.win_chances)
             yield _dice_line(answer.dice)
             yield from _prose(_advice(answer))
             yield _options_table(answer)
+            yield _position_line(answer.situation)
 
 
 def _prose(text: str) -> Iterator[Text]:
@@ -171,8 +175,7 @@ def _verdict(answer: Outlook) -> str:
     if answer.bot != IN_WORMS:
         return f"{tile}; it is worth {_value(answer.value)} to `{answer.bot}`."
     steals = any(row.result == "steal" for row in answer.rows)
-    twice = " (a stolen tile counts twice: you gain it, the rival loses it)" if steals else ""
-    return f"{tile}, and {answer.value:z.1f} worms on average{twice}."
+    return f"{tile}, and {answer.value:z.1f} worms on average{f' ({TWICE})' if steals else ''}."
 
 
 def _advice(answer: Advice) -> str:
@@ -184,13 +187,15 @@ def _advice(answer: Advice) -> str:
     if not answer.win_chances:
         unit = "worms on average" if answer.bot == IN_WORMS else f"to `{answer.bot}`"
         worth = f"worth {best.value:z.2f} {unit}"
-    text = sentence(f"{_deed(answer, best, IMPERATIVE)}: {worth}, a tile in {_cases(best.claim)}")
-    if not others:
-        return text
-    value = f"is worth {others[0].value:z.2f}"
-    if answer.win_chances:
-        value = f"leaves {percent(others[0].value)} to win"
-    return f"{text} {sentence(f'{_deed(answer, others[0], GERUND)} {value}')}"
+    said = [f"{_deed(answer, best, IMPERATIVE)}: {worth}, a tile in {_cases(best.claim)}"]
+    for other in others[:1]:
+        value = f"is worth {other.value:z.2f}"
+        if answer.win_chances:
+            value = f"leaves {percent(other.value)} to win"
+        said.append(f"{_deed(answer, other, GERUND)} {value}")
+    if answer.steals and answer.bot == IN_WORMS:
+        said.append(TWICE)
+    return " ".join(map(sentence, said))
 
 
 def _deed(answer: Advice, row: Option, verbs: Mapping[str, str]) -> str:
@@ -267,6 +272,11 @@ def _situation_lines(situation: Situation, win_chances: bool) -> Iterator[Text]:
     if situation.assumed:
         for line in wrap(f"assumed: {', '.join(situation.assumed)}", WIDTH):
             yield Text(line, style=QUIET)
+
+
+def _position_line(situation: Situation) -> Text:
+    """The position, to be copied: `--position` takes it."""
+    return Text(f"position: {situation.position}", style=QUIET)
 
 
 def _dice_line(dice: Dice) -> Text:

@@ -189,6 +189,8 @@ def _lines(event: Event, state: TableState) -> Iterator[Text]:
     match event["event"]:
         case "roll":
             yield _dice(event)
+        case "line":
+            yield Text(f"    {event['line']}", style=QUIET)
         case "why":
             yield from _reasons(event)
         case "reroll":
