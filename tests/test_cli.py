@@ -260,9 +260,6 @@ def test_the_results_of_a_run_fit_a_terminal(tmp_path):
     [
         ("strategies", "strategies"),
         ("strategies-show-expected", "strategies show expected"),
-        ("odds", "odds"),
-        ("odds-situation", "odds --grill 21-36 --own 24 --rivals 27,30"),
-        ("odds-dice", "odds --aside worm,worm,4,4 --roll 1,3,5,5"),
     ],
 )
 def test_answers(run, name, line):
