@@ -4,7 +4,7 @@
  *     pickosim tournament cmd:./eager random
  *
  * docs/protocol.md describes the messages. There is no JSON library here: messages come in one form, without blanks,
- * and this bot asks for three fields only, so that it can look for their names. Per game, `counts` has 7 numbers, by
+ * and this bot reads three fields only, so that it can look for their names. Per game, `counts` has 7 numbers, by
  * face; `legal` has the faces that can be set aside; `can_claim` is true or false. */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -14,7 +14,7 @@
 static const char HELLO[] =
     "{\"type\":\"hello\",\"protocol\":1,\"name\":\"eager in C\","
     "\"description\":\"Takes the most points each roll and stops on the first tile it can claim.\","
-    "\"fields\":[\"counts\",\"legal\",\"can_claim\"]}";
+    "\"reads\":[\"counts\",\"legal\",\"can_claim\"]}";
 
 /* What follows a field's name in a message. */
 static char *field(char *message, const char *name) {

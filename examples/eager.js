@@ -8,7 +8,7 @@ const hello = {
   name: "eager in JavaScript",
   description: "Takes the most points each roll and stops on the first tile it can claim.",
   methods: ["pick", "stop"],
-  fields: ["counts", "legal", "can_claim"],
+  reads: ["counts", "legal", "can_claim"],
 };
 
 const WORM = 6;

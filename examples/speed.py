@@ -21,10 +21,10 @@ games, *bots = sys.argv[1:]
 for bot in bots:
     pickosim.play([bot, bot], games=10)
     took = []
-    for _ in range(3):
+    for seed in range(1, 4):
         gc.collect()
         began = seconds()
-        pickosim.play([bot, bot], games=int(games))
+        pickosim.play([bot, bot], games=int(games), seed=seed)
         gc.collect()
         took.append(seconds() - began)
     print(f"{int(games) / min(took):10,.0f} games/s  {bot}")

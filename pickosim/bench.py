@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import pickle
+import shlex
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from math import comb
@@ -16,6 +18,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from pickosim.bots.simple import SimpleStrategy
 from pickosim.bots.strategy import Strategy
 from pickosim.bots.view import BoolArray, Turn
 from pickosim.engine.dice import POINTS
@@ -63,6 +66,34 @@ class PlainEager(Strategy):
         return turn.can_claim
 
 
+class PlainPython(SimpleStrategy):
+    """The same bot, deciding one game at a time."""
+
+    def pick(self, turn: Any) -> Any:
+        return max(turn.legal, key=lambda face: (turn.counts[face] * min(face, 5), face))
+
+    def stop(self, turn: Any) -> Any:
+        return turn.can_claim
+
+
+PROGRAM = """\
+import json, sys
+def pick(game):
+    counts, legal = game
+    return max(legal, key=lambda face: (counts[face] * min(face, 5), face))
+for line in sys.stdin:
+    ask = json.loads(line)
+    if ask["type"] == "hello":
+        reads = ["counts", "legal", "can_claim"]
+        print(json.dumps({"protocol": 1, "name": "eager", "reads": reads}), flush=True)
+    elif ask["type"] == "ask":
+        is_pick = ask["method"] == "pick"
+        answers = [*map(pick, zip(ask["counts"], ask["legal"]))] if is_pick else ask["can_claim"]
+        print(json.dumps({"answers": answers}), flush=True)
+"""
+"""The same bot as a program."""
+
+
 def run_bench(seconds: float = 2.0) -> list[Row]:
     """All cases, each run for about so many seconds (at least some batches), best of three."""
     began = perf_counter()
@@ -85,6 +116,8 @@ def run_bench(seconds: float = 2.0) -> list[Row]:
             _engine_row(
                 "extrawurm-2-numpy", make_match([PlainEager()] * 2, "extrawurm"), seconds, 1
             ),
+            _engine_row("classic-2-python", make_match([PlainPython()] * 2, "classic"), seconds, 1),
+            *_command_rows(seconds),
             *_tournament_rows(seconds),
             *(
                 _valuation_row(bot, rules, players, seconds)
@@ -94,6 +127,14 @@ def run_bench(seconds: float = 2.0) -> list[Row]:
             ),
         )
     ]
+
+
+def _command_rows(seconds: float) -> list[Row]:
+    """A program, where programs can be bots."""
+    if os.name != "posix":
+        return []
+    spec = f"cmd:{shlex.join([sys.executable, '-c', PROGRAM])}"
+    return [_engine_row("classic-2-command", make_match([spec] * 2, "classic"), seconds, 1)]
 
 
 def _engine_rows(name: str, match: Match, seconds: float) -> list[Row]:

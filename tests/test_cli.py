@@ -534,7 +534,8 @@ def assert_bench(rows: list[dict[str, Any]]) -> None:
     assert len(cases) == len(rows)
     for name in ("classic-2-eager", "extrawurm-2-eager", "extrawurm-4-eager"):
         assert {(name, 1), (name, cores)} <= cases
-    assert {("classic-2-numpy", 1), ("extrawurm-2-numpy", 1)} <= cases
+    assert {(f"classic-2-{kind}", 1) for kind in ("numpy", "python", "command")} <= cases
+    assert ("extrawurm-2-numpy", 1) in cases
     for row in rows:
         assert {key: type(row[key]) for key in KEYS} == KEYS
         assert row["games_per_second"] > 0

@@ -28,7 +28,7 @@ from pickosim.errors import AnswerError, BotError, StrategyError
 from pickosim.games.batch import play_games
 from pickosim.games.check import MEMORY, first_difference
 from pickosim.games.match import make_match
-from pickosim.rule_files import PRESETS
+from pickosim.rule_files import PRESETS, load_rules
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs/protocol.md").read_text(encoding="utf-8")
@@ -92,6 +92,25 @@ def test_eager_and_random_in_javascript_play_the_same_games():
     assert differ(example("random.js"), "random", "extrawurm", 4, 20) is None
 
 
+LOG = (
+    "        answers =",
+    "        open('log', 'a').write(f'{message[\"games\"]}\\n')\n        answers =",
+)
+"""The program notes about how many games it is asked."""
+
+
+def test_a_program_that_says_what_it_reads_is_asked_once_about_games_that_are_alike():
+    rules = load_rules("classic", ["turn_limit=40"])
+    results, asked = [], []
+    for field in ("fields", "reads"):
+        bot = written(('"reads"', f'"{field}"'), LOG, name=f"{field}.py")
+        results.append(play_games(make_match([bot, "eager", "thief"], rules, 3), 0, 600))
+        asked.append(sum(map(int, Path("log").read_text().split())))
+        Path("log").unlink()
+    assert first_difference(*results) is None
+    assert asked[1] < asked[0] / 3
+
+
 def test_workers_make_no_difference():
     bots = [written(), f"{written()}:target=23", "eager"]
     one, two = (pickosim.tournament(bots, games=200, workers=workers) for workers in (1, 2))
@@ -102,6 +121,7 @@ def test_workers_make_no_difference():
 def test_the_check_is_the_compliance_test(executor):  # noqa: F811
     assert wrong(findings(written(), executor)) == []
     forgetful = written(
+        ('"reads"', '"fields"'),
         ("for line in", "asked = 0\nfor line in"),
         ("        answers =", "        asked += 1\n        answers ="),
         (">= target\n", ">= target and asked % 5 > 0\n"),
@@ -145,7 +165,7 @@ def test_the_session_of_the_page_is_what_is_said(capsys):
 
 def test_begin_and_ask_carry_all_that_the_page_lists():
     written(
-        ('    "fields": ["counts", "legal", "total", "can_claim"],\n', '    "randoms": 2,\n'),
+        ('    "reads": ["counts", "legal", "total", "can_claim"],\n', '    "randoms": 2,\n'),
         ("    message = json.loads(line)\n", "    message = json.loads(line)\n    log(line)\n"),
         (
             "for line in",
@@ -187,7 +207,7 @@ def test_begin_and_ask_carry_all_that_the_page_lists():
         ('json.dumps({"answers": answers})', '"oh dear"', "pick() printed 'oh dear', which is not JSON"),
         ('json.dumps({"answers": answers})', "'[1]'", "pick() printed '[1]', which is not a JSON object"),
         ('{"answers": answers}', '{"answer": answers}', 'which has no list "answers"'),
-        ('{"answers": answers}', '{"answers": answers[1:]}', "pick() returned 1 answers for 2 games"),
+        ('{"answers": answers}', '{"answers": answers[1:]}', "pick() returned 0 answers for 1 games"),
         ('{"answers": answers}', '{"answers": [str(a) for a in answers]}', "its answers are whole numbers"),
         ('{"answers": answers}', '{"answers": [10**30 for a in answers]}', "which is no option"),
         ('{"answers": answers}', '{"answers": [0 for a in answers]}', "pick() returned 0; legal: "),
@@ -273,10 +293,11 @@ def test_a_program_that_does_not_load_is_reported(spec, said):
         ('"protocol": 1', '"protocol": 2', "it speaks protocol 2; this pickosim speaks 1."),
         ('"protocol": 1', '"protocol": True', "it speaks protocol true; this pickosim speaks 1."),
         ('"name": "my bot"', '"name": 5', 'it needs a text "name" in its hello, not 5.'),
-        ('"legal", ', '"legals", ', 'it has "legals" in its fields; did you mean "legal"?'),
-        ('"fields"', '"methods": ["pik"], "fields"', 'it has "pik" in its methods; did you mean "pick"?'),
-        ('"fields"', '"randoms": -1, "fields"', "it needs a whole number from 0 to 64 as its randoms"),
-        ('"fields"', '"randoms": True, "fields"', "it needs a whole number from 0 to 64 as its randoms"),
+        ('"legal", ', '"legals", ', 'it has "legals" in its reads; did you mean "legal"?'),
+        ('"reads"', '"methods": ["pik"], "reads"', 'it has "pik" in its methods; did you mean "pick"?'),
+        ('"reads"', '"randoms": -1, "reads"', "it needs a whole number from 0 to 64 as its randoms"),
+        ('"reads"', '"fields": ["total"], "reads"', 'it has both "fields" and "reads" in its hello'),
+        ('"reads"', '"randoms": True, "reads"', "it needs a whole number from 0 to 64 as its randoms"),
         ('{"target": 26}', '{"target": None}', "it has null as the default of target"),
         ('{"target": 26}', '{"class": 26}', 'it has a parameter "class", which is not a possible name'),
     ],

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -11,15 +13,19 @@ from test_conformance import executor, findings, wrong  # noqa: F401
 from test_strategies import ONLY_IN
 
 import pickosim
-from pickosim import SimpleStrategy, SimpleTurn, Strategy
+from pickosim import SimpleStrategy, Strategy
+from pickosim.bench import PlainPython
+from pickosim.bots import memory
 from pickosim.bots.simple import ATTRIBUTES
 from pickosim.bots.strategy import own_methods
 from pickosim.bots.view import METHODS
+from pickosim.engine.tally import Tally
 from pickosim.errors import StrategyError
 from pickosim.games.batch import play_games
 from pickosim.games.check import MEMORY, PRIVATE, first_difference
 from pickosim.games.match import make_match
-from pickosim.rule_files import PRESETS
+from pickosim.rule_files import PRESETS, load_rules
+from pickosim.runs.run import RunStoppedError
 
 SEED = 5
 
@@ -27,16 +33,6 @@ SEED = 5
 @pytest.fixture(autouse=True)
 def _folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-
-
-class SimpleEager(SimpleStrategy):
-    """The built-in `eager`, in plain Python."""
-
-    def pick(self, turn: SimpleTurn) -> int:
-        return max(turn.legal, key=lambda face: (turn.counts[face] * min(face, 5), face))
-
-    def stop(self, turn: SimpleTurn) -> bool:
-        return turn.can_claim
 
 
 class SimpleRandom(SimpleStrategy):
@@ -74,12 +70,24 @@ def differ(bot: Strategy, other: str, rules: object, players: int, games: int) -
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("players", range(2, 8))
 def test_eager_one_game_at_a_time_plays_the_same_games(preset, players):
-    assert differ(SimpleEager(), "eager", preset, players, 6) is None
+    assert differ(PlainPython(), "eager", preset, players, 6) is None
 
 
 def test_random_one_game_at_a_time_plays_the_same_games():
     assert set(own_methods(SimpleRandom())) == set(METHODS) - {"use_golden_die"}
     assert differ(SimpleRandom(), "random", every_question(), 4, 60) is None
+
+
+class Threshold(SimpleStrategy):
+    """Stops from `target` on."""
+
+    target: int = 25
+
+    def pick(self, turn):
+        return turn.best(turn.counts)
+
+    def stop(self, turn):
+        return turn.can_claim and turn.total >= self.target
 
 
 class Reader(SimpleStrategy):
@@ -147,6 +155,120 @@ def test_every_attribute_is_the_row_of_its_array_and_may_be_changed():
     assert differ(Reader(), "random", every_question(), 4, 8) is None
 
 
+class Wanderer(SimpleStrategy):
+    """What it reads depends on what it has read before, and so does its answer."""
+
+    salt: int = 0
+
+    def pick(self, turn):
+        return self.one_of(turn.legal, turn, "pick")
+
+    def stop(self, turn):
+        return turn.can_claim and self.one_of({False, True}, turn, "stop")
+
+    def claim(self, turn):
+        return self.one_of(turn.claims, turn, "claim")
+
+    def keep_new_specialist(self, turn):
+        return self.one_of({False, True}, turn, "keep_new_specialist")
+
+    def one_of(self, options, turn, method):
+        known = [name for name in ATTRIBUTES if method in ONLY_IN.get(name, METHODS)]
+        code = self.salt
+        for step in range(3):
+            read = getattr(turn, known[code % len(known)])
+            if step == 2 and code % 5 == 0:
+                read = turn.can_claim_with(20 + code % 10)
+            seen = sorted(read) if isinstance(read, set) else read
+            code = crc32(repr((code, seen)).encode())
+        return sorted(options)[code % len(options)]
+
+
+class Spendthrift(Wanderer):
+    """Reads so much that hardly any question comes twice."""
+
+    def one_of(self, options, turn, method):
+        code = crc32(repr([turn.number, sorted(turn.grill), turn.scores, turn.total]).encode())
+        return sorted(options)[code % len(options)]
+
+
+def remembered_and_not(bot: Strategy, rules: object, players: int, games: int) -> list[Tally]:
+    match = make_match([bot, *["eager"] * (players - 1)], rules, SEED)
+    played = []
+    for is_on in (True, False):
+        with memory.remembering(is_on):
+            played.append(play_games(match, 0, games))
+    return played
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("players", range(2, 8))
+def test_remembered_answers_are_the_same_answers(preset, players):
+    rules = load_rules(preset, ["turn_limit=60"])
+    for bot in (PlainPython(), Wanderer(players), Spendthrift()):
+        assert first_difference(*remembered_and_not(bot, rules, players, 20)) is None
+
+
+def test_memories_that_are_full_start_anew(monkeypatch):
+    memory._memories.clear()
+    for name, slots in {"FEWEST_SLOTS": 64, "MOST_SLOTS": 256, "MOST_IN_ALL": 512}.items():
+        monkeypatch.setattr(memory, name, slots)
+    rules = load_rules("classic", ["turn_limit=60"])
+    for bot in (PlainPython(), Wanderer(), Spendthrift()):
+        assert first_difference(*remembered_and_not(bot, rules, 2, 200)) is None
+    kept = list(memory._memories.values())
+    assert sum(len(each.keys) for each in kept) <= 512
+    assert any(each.is_off for each in kept)  # nothing comes twice
+
+
+class Counter(SimpleStrategy):
+    """Counts how often it is asked."""
+
+    def __post_init__(self):
+        self.asked = dict.fromkeys(METHODS, 0)
+
+    def pick(self, turn):
+        self.asked["pick"] += 1
+        return turn.best(turn.counts)
+
+    def stop(self, turn):
+        self.asked["stop"] += 1
+        return turn.can_claim and turn.total >= 25
+
+
+def test_each_question_is_asked_once():
+    """`stop` reads whether a tile can be claimed and, if so, the total: 1 + 20 answers at most, at each of two seats."""
+    bot = Counter()
+    play_games(make_match([bot, bot]), 0, 2000)
+    assert bot.asked["stop"] <= 2 * 21
+    asked = dict(bot.asked)
+    play_games(make_match([bot, bot]), 0, 2000)
+    assert bot.asked == asked
+    with memory.remembering(False):
+        play_games(make_match([bot, bot]), 0, 2000)
+    assert bot.asked["stop"] > 2 * 2000
+
+
+def test_parameters_copies_and_classes_have_memories_of_their_own():
+    bot = Threshold(21)
+    before = play_games(make_match([bot, "eager"]), 0, 200)
+    bot.target = 30
+    after = play_games(make_match([copy.deepcopy(bot), "eager"]), 0, 200)
+    assert first_difference(before, after) is not None
+    known = play_games(make_match([Threshold(30), "eager"]), 0, 200)
+    assert first_difference(after, known) is None
+
+
+def test_audits_ask_afresh():
+    """Memory would hide that a bot counts: an audit compares with a new answer."""
+    Path("mine.py").write_text(
+        Path(written("return turn.can_claim and self.odd()")).read_text()
+        + "\n    def odd(self):\n        self.n = getattr(self, 'n', 0) + 1\n        return self.n % 2 > 0\n"
+    )
+    with pytest.raises(RunStoppedError, match=r"stop\(\) returned (True|False) when asked about"):
+        pickosim.tournament(["mine.py", "eager"], games=2000, workers=1)
+
+
 def written(stop: str) -> str:
     Path("mine.py").write_text(
         "from pickosim import SimpleStrategy\n\n"
@@ -197,6 +319,8 @@ def test_the_check_finds_private_attributes_and_memory(executor):  # noqa: F811
     assert wrong(findings(bot, executor)) == [PRIVATE]
     bot = written("self.n = getattr(self, 'n', 0) + 1; return turn.can_claim and self.n % 3 > 0")
     assert MEMORY in wrong(findings(bot, executor))
+    bot = written("return turn.can_claim and turn._games.turn.number[turn._place] % 2 > 0")
+    assert wrong(findings(bot, executor)) == [MEMORY, PRIVATE]
 
 
 def test_explain_gets_one_game(capsys):

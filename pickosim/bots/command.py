@@ -32,6 +32,7 @@ from pickosim import __version__
 from pickosim.bots import keeper
 from pickosim.bots.digest import command_files, digest_of
 from pickosim.bots.guard import time_limit
+from pickosim.bots.memory import Memory, memory_of
 from pickosim.bots.simple import ATTRIBUTES, entries
 from pickosim.bots.strategy import Strategy
 from pickosim.bots.view import METHODS, BoolArray, Turn
@@ -200,11 +201,18 @@ class Hello:
     methods: tuple[str, ...] = ("pick", "stop")
     """The methods that it answers; the others are left to the defaults."""
     fields: tuple[str, ...] = FIELDS
-    """What it wants to be shown."""
+    """What it wants to be shown of every game."""
+    reads: tuple[str, ...] | None = None
+    """What it reads of a game, in place of `fields`: its answers are remembered by that."""
     randoms: int = 0
     """Random numbers per game and question."""
     parameters: Mapping[str, Default] = field(default_factory=dict)
     """Its parameters with their defaults."""
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """What a question shows of each game."""
+        return self.fields if self.reads is None else self.reads
 
 
 class Command(Strategy):
@@ -230,6 +238,30 @@ class Command(Strategy):
         return _again, (self.words, asdict(self))
 
     def _answers(self, method: str, turn: Turn) -> NDArray[Any]:
+        """(n,): what the program answers, or has answered where it had read the same."""
+        if self.hello.reads is not None and not self.hello.randoms:
+            with memory_of(self, method, turn) as memory:
+                if not memory.is_off:
+                    return self._recalled(memory, method, turn)
+        return self._asked(method, turn)
+
+    def _recalled(self, memory: Memory, method: str, turn: Turn) -> NDArray[Any]:
+        """(n,): answers from memory; the program is asked once about all games that are alike."""
+        answers = memory.recall(memory.columns(turn), len(turn))
+        unknown = np.flatnonzero(answers < 0)
+        if len(unknown):
+            few = turn._only(unknown)
+            known = memory.reads
+            reads = [name for name in self.hello.shown if name in known or hasattr(few, name)]
+            columns = memory.extended(memory.columns(few), few, reads)
+            first, which = _distinct(columns)
+            new = self._asked(method, few._only(first))
+            distinct = np.ascontiguousarray(columns[:, first])
+            memory.remember(distinct, 0, reads, new.astype(np.int64))
+            answers[unknown] = new[which]
+        return answers.astype(_kind(method))
+
+    def _asked(self, method: str, turn: Turn) -> NDArray[Any]:
         """(n,): what the program answers; after any mistake it is ended, and started anew for the next question."""
         with self._one_at_a_time:
             try:
@@ -288,7 +320,7 @@ def question(hello: Hello, method: str, turn: Turn) -> dict[str, Any]:
         "seat": turn.seat,
         "games": len(turn),
     }
-    for name in hello.fields:
+    for name in hello.shown:
         try:
             asked[name] = entries(turn, name)
         except AttributeError:  # it has no meaning in this method
@@ -297,6 +329,19 @@ def question(hello: Hello, method: str, turn: Turn) -> dict[str, Any]:
         draws = [turn.random() for _ in range(hello.randoms)]
         asked["random"] = np.stack(draws, axis=1).tolist()
     return asked
+
+
+def _distinct(columns: NDArray[np.uint32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Of columns (c, n), the places of those that differ, and (n,) which of these each is equal to."""
+    if not len(columns):
+        return np.zeros(1, np.int64), np.zeros(columns.shape[1], np.int64)
+    _, first, which = np.unique(columns, axis=1, return_index=True, return_inverse=True)
+    return first, which.ravel()
+
+
+def _kind(method: str) -> type[np.generic]:
+    """The type of the answers of a method."""
+    return np.int64 if method in _NUMBERS else np.bool_
 
 
 def _line(message: Mapping[str, Any]) -> bytes:
@@ -316,7 +361,7 @@ def answers_in(line: bytes, method: str, games: int) -> NDArray[Any]:
         what = "whole numbers" if wanted is int else "true or false"
         raise AnswerError(f"returned {json.dumps(wrong)}; its answers are {what}")
     try:
-        return np.array(answers, np.int64 if wanted is int else np.bool_)
+        return np.array(answers, _kind(method))
     except OverflowError:
         wrong = max(answers, key=abs)
         raise AnswerError(f"returned {quoted(str(wrong))}, which is no option") from None
@@ -352,6 +397,10 @@ def introduced(program: Program) -> Hello:
         if name not in Hello.__dataclass_fields__ and name != "type":
             known = Hello.__dataclass_fields__
             raise AnswerError(f'has an unknown field "{name}" in its hello{suggest(name, known)}')
+    if "fields" in said and "reads" in said:
+        raise AnswerError(
+            'has both "fields" and "reads" in its hello; name what it reads in "reads"'
+        )
     protocol = said.get("protocol")
     if type(protocol) is not int or protocol != PROTOCOL:  # `true` equals 1
         raise AnswerError(
@@ -363,6 +412,7 @@ def introduced(program: Program) -> Hello:
         description=_text(said, "description", "A program of its own."),
         methods=_names(said, "methods", METHODS, ("pick", "stop")),
         fields=_names(said, "fields", FIELDS),
+        reads=_names(said, "reads", FIELDS) if "reads" in said else None,
         randoms=_randoms(said.get("randoms", 0)),
         parameters=_parameters(said.get("parameters", {})),
     )

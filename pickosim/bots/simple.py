@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pickosim.bots.memory import Memory, Read, memory_of
 from pickosim.bots.strategy import Strategy
 from pickosim.bots.view import METHODS, TableView, Turn
 from pickosim.errors import AnswerError, PickosimError
@@ -147,6 +148,7 @@ class SimpleTurn:
         self._games = games
         self._place = place
         self._draws = 0
+        self._reads: list[Read] = []
 
     @property
     def rules(self) -> RuleSet:
@@ -170,6 +172,7 @@ class SimpleTurn:
 
     def can_claim_with(self, total: int) -> bool:
         """Whether another total, with a worm, could claim anything."""
+        self._reads.append(("can_claim_with", total))
         alone = self._games.turn._only(np.array([self._place]))
         return bool(alone.can_claim_with(np.array([total]))[0])
 
@@ -209,6 +212,8 @@ class _Shown:
             return self
         value = turn._games.value(self.attribute, turn._place)
         turn.__dict__[self.attribute.name] = value
+        if self.attribute.rows == "n":
+            turn._reads.append(self.attribute.name)
         return value
 
 
@@ -253,11 +258,40 @@ def _for_many(
     def answers(self: SimpleStrategy, turn: Turn | SimpleTurn) -> Any:
         if isinstance(turn, SimpleTurn):  # called by the bot itself
             return method(self, turn)
-        games, shown = _Games(turn), _shown_as(turn)
-        return np.array(
-            [checked(method(self, shown(games, place))) for place in range(len(turn))], kind
-        )
 
+        def decide(one: SimpleTurn) -> Any:
+            return checked(method(self, one))
+
+        with memory_of(self, method.__name__, turn) as memory:
+            if not memory.is_off and _shown_as(turn) is SimpleTurn:
+                found = _recalled(memory, turn, decide)
+                if found is not None:
+                    return found.astype(kind)
+        games, shown = _Games(turn), _shown_as(turn)
+        return np.array([decide(shown(games, place)) for place in range(len(turn))], kind)
+
+    return answers
+
+
+def _recalled(
+    memory: Memory, turn: Turn, decide: Callable[[SimpleTurn], Any]
+) -> NDArray[np.int64] | None:
+    """(n,): answers from memory, new ones where there are none; None if the bot has asked for random numbers."""
+    answers = memory.recall(memory.columns(turn), len(turn))
+    unknown = np.flatnonzero(answers < 0)
+    few = turn._only(unknown)
+    games, columns, place = _Games(few), memory.columns(few), 0
+    found = np.full(len(few), -1)
+    while (place := memory.next_unknown(columns, place, found)) < len(few):
+        one = SimpleTurn(games, place)
+        found[place] = decide(one)
+        if one._draws:
+            memory.is_off = True
+            return None
+        columns = memory.extended(columns, few, one._reads)
+        memory.remember(columns, place, one._reads, found[place : place + 1])
+        place += 1
+    answers[unknown] = found
     return answers
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 import pickosim.strategies
 from pickosim.bots.guard import Guard, is_from_bot, place_in_bot, time_limit
+from pickosim.bots.memory import remembering
 from pickosim.bots.simple import SimpleTurn
 from pickosim.bots.strategy import Strategy
 from pickosim.bots.view import METHODS, TableView, Turn
@@ -177,7 +178,8 @@ def _audit(match: Match, turn: Turn, method: str, answers: NDArray[Any]) -> None
     places = (number + np.arange(games)[::-1] * (n // games)) % n
     few = turn._only(places)
     few._notes = dict(turn._notes)  # what the strategy notes now is not for later questions
-    again = _raw_answers(match, few, method)
+    with remembering(False):
+        again = _raw_answers(match, few, method)
     differs = again != answers[places]
     if differs.any():
         place = int(differs.argmax())

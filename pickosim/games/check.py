@@ -53,7 +53,8 @@ from pickosim.bots.loading import (
     spec_of,
     unpack,
 )
-from pickosim.bots.simple import SimpleTurn
+from pickosim.bots.memory import remembering
+from pickosim.bots.simple import SimpleStrategy, SimpleTurn
 from pickosim.bots.strategy import Strategy, own_methods
 from pickosim.bots.view import METHODS, After, BoolArray, Turn
 from pickosim.engine.tally import Tally
@@ -549,6 +550,7 @@ def check_bot(
     with (
         answer_seconds(trial.effort.answer_seconds),
         muted(),
+        remembering(False),
         nullcontext(executor) if executor else another_process() as process,
     ):
         bot = trial.new_bot()  # raises an error if the bot cannot be loaded
@@ -646,7 +648,15 @@ def check_memory(trial: Trial) -> Finding:
         "a game depends on the games before it; "
         "a bot may store nothing between calls that changes an answer"
     )
-    return _compared(MEMORY, trial, results(trial, backwards=True), right, wrong)
+    finding = _compared(MEMORY, trial, results(trial, backwards=True), right, wrong)
+    if not (finding.ok and issubclass(trial.kind, SimpleStrategy | Command)):
+        return finding
+    with remembering(True):
+        again = results(trial)
+    wrong = (
+        "a game depends on more than what the bot reads of it, so its answers cannot be remembered"
+    )
+    return _compared(MEMORY, trial, again, right, wrong)
 
 
 def check_inputs(trial: Trial) -> Finding:
@@ -799,7 +809,8 @@ def check_speed(trial: Trial) -> Finding:
     players = len(seating.own)
     match = trial.match(seating, trial.new_bot())
     play_games(match, 0, 2)  # a program is started with the first question
-    own = games_per_second(match, trial.effort.seconds)
+    with remembering(True):
+        own = games_per_second(match, trial.effort.seconds)
     known = games_per_second(make_match([REFERENCE_BOT] * players, rules), trial.effort.seconds)
     speed = f"{_rounded(own)} games/s with itself, {rules.name}, {players} players, one core"
     return Finding(SPEED, True, f"{speed} ({REFERENCE_BOT}: {_rounded(known)})")
@@ -878,7 +889,7 @@ def _begin_elsewhere() -> None:
 def _results_elsewhere(trial: Trial, bots: dict[str, bytes]) -> list[Tally]:
     """The results in another process; backwards, to reveal state that a module keeps from the first rules it meets."""
     unpack(bots)
-    with answer_seconds(trial.effort.answer_seconds), muted():
+    with answer_seconds(trial.effort.answer_seconds), muted(), remembering(False):
         return results(trial, backwards=True)
 
 
