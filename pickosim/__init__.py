@@ -13,154 +13,92 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from pickosim.api import (
-        benchmark,
-        check,
-        diff_rules,
-        extend,
-        list_strategies,
-        new,
-        play,
-        position,
-        positions,
-        report,
-        resume,
-        show_rules,
-        show_strategy,
-        watch,
-    )
-    from pickosim.bots.simple import SimpleStrategy, SimpleTurn
-    from pickosim.bots.strategy import Strategy
-    from pickosim.bots.view import After, BoolArray, FloatArray, IntArray, Turn
-    from pickosim.engine.dice import POINTS
-    from pickosim.errors import PickosimError
-    from pickosim.games.frames import Played
-    from pickosim.games.positions import position_line
-    from pickosim.games.recording import Recording, record
-    from pickosim.reports.listings import list_runs
-    from pickosim.rule_files import Explanation, explain_rule, explain_rules, load_rules, presets
-    from pickosim.rules import RULES_VERSION, SPECIALISTS, WORM, RuleSet
-    from pickosim.runs.progress import Progress
-    from pickosim.runs.run import Results
-    from pickosim.solver.valuation import Valuation
-    from pickosim.studies.balance import balance
-    from pickosim.studies.calibrate import calibrate
-    from pickosim.studies.compare import compare
-    from pickosim.studies.experiments import experiment
-    from pickosim.studies.rank import rank
-    from pickosim.studies.study import load_results
-    from pickosim.studies.tournament import tournament
-    from pickosim.studies.train import train
-    from pickosim.turn_odds import odds
+if TYPE_CHECKING:  # so that type checkers know the names
+    from pickosim.api import benchmark as benchmark
+    from pickosim.api import check as check
+    from pickosim.api import diff_rules as diff_rules
+    from pickosim.api import extend as extend
+    from pickosim.api import list_strategies as list_strategies
+    from pickosim.api import new as new
+    from pickosim.api import play as play
+    from pickosim.api import position as position
+    from pickosim.api import positions as positions
+    from pickosim.api import report as report
+    from pickosim.api import resume as resume
+    from pickosim.api import show_rules as show_rules
+    from pickosim.api import show_strategy as show_strategy
+    from pickosim.api import watch as watch
+    from pickosim.bots.simple import SimpleStrategy as SimpleStrategy
+    from pickosim.bots.simple import SimpleTurn as SimpleTurn
+    from pickosim.bots.strategy import Strategy as Strategy
+    from pickosim.bots.view import After as After
+    from pickosim.bots.view import BoolArray as BoolArray
+    from pickosim.bots.view import FloatArray as FloatArray
+    from pickosim.bots.view import IntArray as IntArray
+    from pickosim.bots.view import Turn as Turn
+    from pickosim.engine.dice import POINTS as POINTS
+    from pickosim.errors import PickosimError as PickosimError
+    from pickosim.games.frames import Played as Played
+    from pickosim.games.positions import position_line as position_line
+    from pickosim.games.recording import Recording as Recording
+    from pickosim.games.recording import record as record
+    from pickosim.reports.listings import list_runs as list_runs
+    from pickosim.rule_files import Explanation as Explanation
+    from pickosim.rule_files import explain_rule as explain_rule
+    from pickosim.rule_files import explain_rules as explain_rules
+    from pickosim.rule_files import load_rules as load_rules
+    from pickosim.rule_files import presets as presets
+    from pickosim.rules import RULES_VERSION as RULES_VERSION
+    from pickosim.rules import SPECIALISTS as SPECIALISTS
+    from pickosim.rules import WORM as WORM
+    from pickosim.rules import RuleSet as RuleSet
+    from pickosim.runs.progress import Progress as Progress
+    from pickosim.runs.run import Results as Results
+    from pickosim.solver.valuation import Valuation as Valuation
+    from pickosim.studies.balance import balance as balance
+    from pickosim.studies.calibrate import calibrate as calibrate
+    from pickosim.studies.compare import compare as compare
+    from pickosim.studies.experiments import experiment as experiment
+    from pickosim.studies.rank import rank as rank
+    from pickosim.studies.study import load_results as load_results
+    from pickosim.studies.tournament import tournament as tournament
+    from pickosim.studies.train import train as train
+    from pickosim.turn_odds import odds as odds
 
 __version__ = "0.3.0"
 
-_HOMES = {
-    "After": "bots.view",
-    "POINTS": "engine.dice",
-    "RULES_VERSION": "rules",
-    "SPECIALISTS": "rules",
-    "WORM": "rules",
-    "BoolArray": "bots.view",
-    "Explanation": "rule_files",
-    "FloatArray": "bots.view",
-    "IntArray": "bots.view",
-    "PickosimError": "errors",
-    "Played": "games.frames",
-    "Progress": "runs.progress",
-    "Recording": "games.recording",
-    "Results": "runs.run",
-    "RuleSet": "rules",
-    "SimpleStrategy": "bots.simple",
-    "SimpleTurn": "bots.simple",
-    "Strategy": "bots.strategy",
-    "Turn": "bots.view",
-    "Valuation": "solver.valuation",
-    "balance": "studies.balance",
-    "benchmark": "api",
-    "check": "api",
-    "compare": "studies.compare",
-    "diff_rules": "api",
-    "experiment": "studies.experiments",
-    "extend": "api",
-    "explain_rule": "rule_files",
-    "explain_rules": "rule_files",
-    "list_runs": "reports.listings",
-    "list_strategies": "api",
-    "load_results": "studies.study",
-    "load_rules": "rule_files",
-    "new": "api",
-    "odds": "turn_odds",
-    "play": "api",
-    "position": "api",
-    "position_line": "games.positions",
-    "positions": "api",
-    "presets": "rule_files",
-    "calibrate": "studies.calibrate",
-    "rank": "studies.rank",
-    "record": "games.recording",
-    "report": "api",
-    "resume": "api",
-    "show_rules": "api",
-    "show_strategy": "api",
-    "tournament": "studies.tournament",
-    "train": "studies.train",
-    "watch": "api",
+_NAMES = {
+    "api": "benchmark check diff_rules extend list_strategies new play position "
+    "positions report resume show_rules show_strategy watch",
+    "bots.simple": "SimpleStrategy SimpleTurn",
+    "bots.strategy": "Strategy",
+    "bots.view": "After BoolArray FloatArray IntArray Turn",
+    "engine.dice": "POINTS",
+    "errors": "PickosimError",
+    "games.frames": "Played",
+    "games.positions": "position_line",
+    "games.recording": "Recording record",
+    "reports.listings": "list_runs",
+    "rule_files": "Explanation explain_rule explain_rules load_rules presets",
+    "rules": "RULES_VERSION SPECIALISTS WORM RuleSet",
+    "runs.progress": "Progress",
+    "runs.run": "Results",
+    "solver.valuation": "Valuation",
+    "studies.balance": "balance",
+    "studies.calibrate": "calibrate",
+    "studies.compare": "compare",
+    "studies.experiments": "experiment",
+    "studies.rank": "rank",
+    "studies.study": "load_results",
+    "studies.tournament": "tournament",
+    "studies.train": "train",
+    "turn_odds": "odds",
 }
+"""The public names by the modules that they are in."""
 
-__all__ = [
-    "POINTS",
-    "RULES_VERSION",
-    "SPECIALISTS",
-    "WORM",
-    "After",
-    "BoolArray",
-    "Explanation",
-    "FloatArray",
-    "IntArray",
-    "PickosimError",
-    "Played",
-    "Progress",
-    "Recording",
-    "Results",
-    "RuleSet",
-    "SimpleStrategy",
-    "SimpleTurn",
-    "Strategy",
-    "Turn",
-    "Valuation",
-    "balance",
-    "benchmark",
-    "calibrate",
-    "check",
-    "compare",
-    "diff_rules",
-    "experiment",
-    "explain_rule",
-    "explain_rules",
-    "extend",
-    "list_runs",
-    "list_strategies",
-    "load_results",
-    "load_rules",
-    "new",
-    "odds",
-    "play",
-    "position",
-    "position_line",
-    "positions",
-    "presets",
-    "rank",
-    "record",
-    "report",
-    "resume",
-    "show_rules",
-    "show_strategy",
-    "tournament",
-    "train",
-    "watch",
-]
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
+
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

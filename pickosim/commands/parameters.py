@@ -166,8 +166,8 @@ def examples(*lines: str) -> str:
     return "\n\n".join(["Examples:", *lines])
 
 
-def form_of(as_json: bool, as_csv: bool, full: bool = False) -> Form:
-    """The form that options ask for."""
+def form_of(as_json: Json = False, as_csv: Csv = False, full: Full = False) -> Form:
+    """The form that options ask for; commands made from declared options take these three."""
     if as_json + as_csv + full > 1:
         raise PickosimError("Results are printed as JSON, as CSV or in full: choose one of them.")
     return "json" if as_json else "csv" if as_csv else "full" if full else "text"

@@ -28,6 +28,7 @@ from pickosim.commands.parameters import (
     make_command,
 )
 from pickosim.commands.terminal import (
+    Form,
     compiling,
     json_of,
     note,
@@ -93,15 +94,19 @@ def _takes_options(
 def _command(
     name: str, text: str, options: Sequence[Option], call: Callable[..., None], epilog: str
 ) -> Any:
-    """A command whose parameters are those of `call`, and declared options in place of its `options`."""
+    """A command with the parameters of `call`, but declared options for `options`, and those of `form_of` for `form`."""
     from pickosim.studies.options import PYTHON_ONLY
 
-    own = [
-        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for parameter in inspect.signature(call, eval_str=True).parameters.values()
-        if parameter.name != "options"
-    ]
+    own, forms = (
+        [
+            parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            for parameter in inspect.signature(function, eval_str=True).parameters.values()
+            if parameter.name not in ("options", "form")
+        ]
+        for function in (call, form_of)
+    )
     names = {parameter.name for parameter in own}
+    form_names = [parameter.name for parameter in forms]
     derived = [
         _parameter(option)
         for option in options
@@ -109,16 +114,17 @@ def _command(
     ]
     before = [parameter for parameter in own if parameter.default is inspect.Parameter.empty]
     after = [parameter for parameter in own if parameter not in before]
-    parameters = [*before, *derived, *after]
+    parameters = [*before, *derived, *after, *forms]
 
     def command(**values: Any) -> None:
+        form = form_of(*(values.pop(name) for name in form_names))
         # An option that was not named is left to its default, which is declared elsewhere.
         named = {
             key: value
             for key, value in values.items()
             if key not in names and value is not None and value is not False and value != []
         }
-        call(**{key: values[key] for key in names}, options=named)
+        call(**{key: values[key] for key in names}, options=named, form=form)
 
     signature = inspect.Signature(parameters)
     command.__signature__ = signature  # type: ignore[attr-defined]
@@ -184,9 +190,7 @@ def _play(
     kind: str,
     *,
     options: dict[str, Any],
-    as_json: Json = False,
-    as_csv: Csv = False,
-    full: Full = False,
+    form: Form,
 ) -> None:
     """Play a study, and print its results."""
     from pickosim.runs.folder import new_folder
@@ -194,7 +198,6 @@ def _play(
     from pickosim.studies.options import make_options
     from pickosim.studies.study import play_study
 
-    form = form_of(as_json, as_csv, full)
     study = make_options(study_kind(kind), **options)
     with compiling():
         study.checked()
@@ -221,6 +224,7 @@ def run_experiment(
     ],
     *,
     options: dict[str, Any],
+    form: Form,
     games: Annotated[
         str | None,
         typer.Option(
@@ -229,16 +233,12 @@ def run_experiment(
             show_default="what the file says",
         ),
     ] = None,
-    as_json: Json = False,
-    as_csv: Csv = False,
-    full: Full = False,
 ) -> None:
     """Run the experiment of a file.
 
     An experiment file holds a question and the study that answers it: a tournament, rank, compare, balance, train or
     calibrate.
     """
-    form = form_of(as_json, as_csv, full)
     with compiling():
         from pickosim.runs.folder import new_folder
         from pickosim.studies.experiments import load_experiment, play_experiment
@@ -264,6 +264,7 @@ def extend(
     folder: Run,
     *,
     options: dict[str, Any],
+    form: Form,
     bots: Annotated[
         list[str] | None,
         typer.Argument(metavar="BOT", help="Bots to add, e.g. my_bot.py.", show_default=False),
@@ -289,9 +290,6 @@ def extend(
             metavar="RUN", help="Folder of the new run.", show_default="a new one beside the old"
         ),
     ] = None,
-    as_json: Json = False,
-    as_csv: Csv = False,
-    full: Full = False,
 ) -> None:
     """Add bots or games to a tournament, or leave bots out.
 
@@ -299,7 +297,6 @@ def extend(
     old run is left as it is. Decide on the number of games before you see results: to play on until a difference is
     significant finds differences that are not there.
     """
-    form = form_of(as_json, as_csv, full)
     with compiling():
         from pickosim import api
 
@@ -326,15 +323,12 @@ def resume(
     folder: Run,
     *,
     options: dict[str, Any],
-    as_json: Json = False,
-    as_csv: Csv = False,
-    full: Full = False,
+    form: Form,
 ) -> None:
     """Resume an interrupted run; the results are identical.
 
     If the run is finished, print its results.
     """
-    form = form_of(as_json, as_csv, full)
     with compiling():
         from pickosim import api
 
