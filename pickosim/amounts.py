@@ -52,12 +52,12 @@ def parse_count(text: str | int, what: str = "games") -> int:
     """A positive whole number, e.g. 20000, 20_000, 20,000, 250k, 1.5M or 2G."""
     # Commas only between thousands: 1,5k probably means 1.5k, so it is refused rather than read as 15k.
     whole_part = r"(?:\d{1,3}(?:,\d{3})+|\d[\d_]*)"
-    found = re.fullmatch(rf"({whole_part}(?:\.\d+)?)\s*([kmgb]?)", str(text).strip().lower())
+    match = re.fullmatch(rf"({whole_part}(?:\.\d+)?)\s*([kmgb]?)", str(text).strip().lower())
     try:
-        number = Decimal(found[1].replace("_", "").replace(",", "")) if found else Decimal(0)
+        number = Decimal(match[1].replace("_", "").replace(",", "")) if match else Decimal(0)
     except InvalidOperation:
         number = Decimal(0)
-    whole = number * (_SUFFIXES[found[2]] if found else 1)
+    whole = number * (_SUFFIXES[match[2]] if match else 1)
     if whole > LAST_GAME:
         raise PickosimError(f"{what.capitalize()} are at most {LAST_GAME:,}.")
     if whole < 1 or whole != int(whole):
@@ -121,14 +121,14 @@ def ranges_text(numbers: Iterable[int]) -> str:
     return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in ranges)
 
 
-def parse_points(given: str | Sequence[float]) -> tuple[float, ...]:
+def parse_points(written: str | Sequence[float]) -> tuple[float, ...]:
     """What places are given, the first place first, e.g. 7,5,3,1; never more for a worse place."""
     try:
-        points = tuple(map(float, split_list(given)))
+        points = tuple(map(float, split_list(written)))
     except ValueError:
         points = (nan,)
     if not all(abs(point) <= MOST_POINTS for point in points):
-        shown = ",".join(split_list(given))
+        shown = ",".join(split_list(written))
         raise PickosimError(
             f'Write points as numbers, the first place first, e.g. 7,5,3,1, not "{shown}".'
         )
@@ -141,9 +141,9 @@ def parse_points(given: str | Sequence[float]) -> tuple[float, ...]:
     return points
 
 
-def points_by_place(given: str | Sequence[float], places: int) -> tuple[float, ...]:
+def points_by_place(written: str | Sequence[float], places: int) -> tuple[float, ...]:
     """Points for so many places; those that are not named get 0."""
-    named = parse_points(given)
+    named = parse_points(written)
     if len(named) > places:
         raise PickosimError(
             f"{len(named)} numbers of points are too many for games of {places}: one per place at most."

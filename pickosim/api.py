@@ -71,7 +71,7 @@ def play(
     takes about 3 kB of memory per game.
     """
     number = games if isinstance(games, int) else parse_count(games)
-    with time_limit_of(check_seconds(answer_seconds)), shown_progress(progress) as told:
+    with time_limit_of(check_seconds(answer_seconds)), shown_progress(progress) as shown:
         if start is not None:
             _check_left_out(
                 rules=(rules, "classic"),
@@ -83,16 +83,16 @@ def play(
             )
             from pickosim.games.positions import read_positions
 
-            found = read_positions(start)
-            match = found.match(bots)
-            return Played(match, found.table["game"], play_on(match, found.table))
+            taken = read_positions(start)
+            match = taken.match(bots)
+            return Played(match, taken.table["game"], play_on(match, taken.table))
         match = make_match(bots, load_rules(rules, set), seed)
         check_numbers(first, number)
         numbers = np.arange(first, first + number, dtype=np.int64)
-        told.begin(number, 0)
+        shown.begin(number, 0)
 
         def on_over(over: int) -> None:
-            told.played(over, str)
+            shown.played(over, str)
 
         if turns:
             return play_with_turns(match, first, number, on_over)
@@ -101,8 +101,8 @@ def play(
 
 def _check_left_out(**options: tuple[object, object]) -> None:
     """Refuse options that differ from their defaults: positions have their own."""
-    for name, (given, default) in options.items():
-        if given != default:
+    for name, (value, default) in options.items():
+        if value != default:
             raise PickosimError(f"{name} cannot be given with start: the positions have their own.")
 
 

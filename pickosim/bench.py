@@ -48,7 +48,7 @@ CHUNKS_KEPT = 200
 """Chunks that are kept to tell how long it takes."""
 
 LONGER = 4
-"""A tournament is timed for so much longer than a case of bare games: a few of its costs come but once."""
+"""A tournament is timed this much longer than a case of bare games: a few of its costs come but once."""
 
 SIMPLE = ("eager", "threshold", "cautious", "gambler", "thief")
 """Bots that answer at once."""
@@ -95,7 +95,7 @@ for line in sys.stdin:
 
 
 def run_bench(seconds: float = 2.0) -> list[Row]:
-    """All cases, each run for about so many seconds (at least some batches), best of three."""
+    """All cases, each run for about that many seconds (at least some batches), best of three."""
     began = perf_counter()
     warm_up()
     warm = perf_counter() - began

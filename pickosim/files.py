@@ -126,11 +126,11 @@ class Parcel:
     def digest(self) -> str:
         """Names the parcel: equal parcels have equal files."""
         listed = zip(self.names, self.digests, strict=True)
-        return digest("\n".join(f"{name} {one}" for name, one in listed).encode())[:32]
+        return digest("\n".join(f"{name} {sha}" for name, sha in listed).encode())[:32]
 
     def contents(self) -> list[bytes]:
         """The files as they are now, which must be as they were when the parcel was made."""
-        found = []
+        contents = []
         for path, then in zip(self.paths, self.digests, strict=True):
             try:
                 content = read_regular(Path(path))
@@ -140,8 +140,8 @@ class Parcel:
                 raise PickosimError(
                     f"{path} has changed since the run began. Restore it, or start a new run."
                 )
-            found.append(content)
-        return found
+            contents.append(content)
+        return contents
 
 
 def make_parcel(files: Mapping[str, Path]) -> Parcel:
@@ -198,12 +198,14 @@ def unpacked_arrays(
     """
     try:
         with ZipFile(BytesIO(content)) as archive:
-            members = {one.filename.removesuffix(_SUFFIX): one for one in archive.infolist()}
+            members = {
+                member.filename.removesuffix(_SUFFIX): member for member in archive.infolist()
+            }
             if len(members) < len(archive.infolist()) or members.keys() != set(names or members):
                 raise ArraysError(f"it has the arrays {', '.join(sorted(members))}")
-            if sum(one.file_size for one in members.values()) > most:
+            if sum(member.file_size for member in members.values()) > most:
                 raise ArraysError(f"it unpacks to more than {most:,} bytes")
-            return {name: _array_in(archive, one) for name, one in members.items()}
+            return {name: _array_in(archive, member) for name, member in members.items()}
     except _BROKEN as error:
         raise ArraysError(str(error)) from error
 

@@ -288,8 +288,8 @@ def _from_file(path: Path, chain: tuple[Path, ...]) -> RuleSet:
         document = _parsed_file(_text_of(path))
         extends = document.pop("extends", "classic")
         if not isinstance(extends, str):
-            given = quoted(extends)
-            raise RulesError(f"extends must be the name of a preset or a path, not {given}.")
+            value = quoted(extends)
+            raise RulesError(f"extends must be the name of a preset or a path, not {value}.")
     base = _find(extends, (*chain, path))
     names = {"name": path.stem, "title": f"{base.name}, as changed in {path.name}"}
     with _error_prefix(where):
@@ -446,7 +446,7 @@ def _entry(option: str, key: str, meaning: str) -> Explanation:
 def _departures(path: str) -> dict[str, str]:
     """The presets in which an option or entry is not as in classic, and what it is there."""
     classic, *others = presets()
-    found = {}
+    departures = {}
     for preset in others:
         changes = [
             new if entry == path else f"{entry}={new}"
@@ -454,5 +454,5 @@ def _departures(path: str) -> dict[str, str]:
             if entry == path or entry.startswith(f"{path}.")
         ]
         if changes:
-            found[preset.name] = ", ".join(changes)
-    return found
+            departures[preset.name] = ", ".join(changes)
+    return departures

@@ -220,7 +220,7 @@ class Options(BaseModel):
     """Every option of the rules, each checked on its own.
 
     The `title` of a field is what error messages say is allowed, the `description` what it is about.
-    Of an option with few values, `Means` says what each of them means.
+    If an option has few values, `Means` says what each of them means.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -625,14 +625,14 @@ def _explanation(error: ErrorDetails, options: Mapping[str, Any]) -> str:
     if option not in Options.model_fields or option not in options:
         known = option in Options.model_fields
         return f'the option "{option}" is {"missing" if known else "unknown"}.'
-    given = options[option]
+    value = options[option]
     if mapping := MAPPINGS.get(option):
         if len(error["loc"]) == 1:
-            return f"{option} must map {mapping.shape}, not {quoted(given)}."
+            return f"{option} must map {mapping.shape}, not {quoted(value)}."
         key = str(error["loc"][1])
-        return f"{option}.{key} must be {mapping.allowed_entry}, not {quoted(given[key])}."
-    hint = suggest(given, values_of(option)) if isinstance(given, str) else ""
-    return f"{option} must be {allowed(option)}, not {quoted(given)}" + (hint or ".")
+        return f"{option}.{key} must be {mapping.allowed_entry}, not {quoted(value[key])}."
+    hint = suggest(value, values_of(option)) if isinstance(value, str) else ""
+    return f"{option} must be {allowed(option)}, not {quoted(value)}" + (hint or ".")
 
 
 def _written(value: object) -> object:

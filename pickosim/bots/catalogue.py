@@ -102,8 +102,8 @@ def _docstring(kind: type[Strategy]) -> str:
 
 def _origin(text: str) -> str:
     """The text after `Origin:` in a docstring, to the end of the paragraph."""
-    found = re.search(r"^Origin:(.+?)(?:\n\s*\n|\Z)", text, re.MULTILINE | re.DOTALL)
-    return " ".join(found[1].split()) if found else ""
+    match = re.search(r"^Origin:(.+?)(?:\n\s*\n|\Z)", text, re.MULTILINE | re.DOTALL)
+    return " ".join(match[1].split()) if match else ""
 
 
 def _parameter(kind: type[Strategy], each: Field[Any]) -> Parameter:

@@ -28,24 +28,24 @@ _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 def code_of(kind: type) -> dict[str, str]:
     """The code of a class, and of what it uses of the module that defines it, by name."""
-    found: dict[str, str] = {}
-    _add_class(kind, found)
-    return found
+    code: dict[str, str] = {}
+    _add_class(kind, code)
+    return code
 
 
-def _add_class(kind: type, found: dict[str, str]) -> None:
-    if kind.__qualname__ in found:
+def _add_class(kind: type, code: dict[str, str]) -> None:
+    if kind.__qualname__ in code:
         return
-    found[kind.__qualname__] = ", ".join(base.__qualname__ for base in kind.__bases__)
+    code[kind.__qualname__] = ", ".join(base.__qualname__ for base in kind.__bases__)
     for base in kind.__bases__:
         if base.__module__ == kind.__module__:
-            _add_class(base, found)
+            _add_class(base, code)
     for name, value in vars(kind).items():
         function = _function(value)
         if function is not None and not _is_generated(name, function):
-            _add_function(f"{kind.__qualname__}.{name}", function, found)
+            _add_function(f"{kind.__qualname__}.{name}", function, code)
         elif function is None and not name.startswith("_"):
-            found[f"{kind.__qualname__}.{name}"] = _value_text(value)
+            code[f"{kind.__qualname__}.{name}"] = _value_text(value)
 
 
 def _is_generated(name: str, function: FunctionType) -> bool:
@@ -53,32 +53,32 @@ def _is_generated(name: str, function: FunctionType) -> bool:
     return name.startswith("__") and function.__code__.co_filename == "<string>"
 
 
-def _add_function(name: str, function: FunctionType, found: dict[str, str]) -> None:
+def _add_function(name: str, function: FunctionType, code: dict[str, str]) -> None:
     """A function, and what it uses: values that surround it, and functions and classes of its own module."""
-    if name in found:
+    if name in code:
         return
-    found[name] = _text(function)
+    code[name] = _text(function)
     surrounding = inspect.getclosurevars(function).nonlocals
     used = {
         key: function.__globals__[key]
-        for code in _codes(function.__code__)
-        for key in code.co_names
+        for part in _codes(function.__code__)
+        for key in part.co_names
         if key in function.__globals__
     }
     for key, value in {**used, **surrounding}.items():
-        _add_value(key, value, function.__module__, found)
+        _add_value(key, value, function.__module__, code)
 
 
-def _add_value(name: str, value: Any, module: str, found: dict[str, str]) -> None:
+def _add_value(name: str, value: Any, module: str, code: dict[str, str]) -> None:
     helper = _function(value)
     if isinstance(value, ModuleType) or getattr(helper or value, "__module__", module) != module:
         return  # which other versions than these are of, not this code
     if helper is not None:
-        _add_function(name, helper, found)
+        _add_function(name, helper, code)
     elif isinstance(value, type):
-        _add_class(value, found)
+        _add_class(value, code)
     else:
-        found.setdefault(name, _value_text(value))
+        code.setdefault(name, _value_text(value))
 
 
 def _function(value: Any) -> FunctionType | None:
@@ -120,7 +120,7 @@ def _value_text(value: Any) -> str:
 def source_digest(strategy: Strategy) -> str:
     """A digest of all that a strategy is written in: its files (see `source_files`).
 
-    Of a class that is in no file, e.g. in a cell of a notebook, its code counts, and what that uses of its module.
+    If its class is in no file, e.g. in a cell of a notebook, its code counts, and what that uses of its module.
     """
     code: dict[str, str] = {}
     for kind in _classes(strategy):
@@ -224,7 +224,7 @@ def imported_files(
 
     `known` are files that have been looked at, each of them once.
     """
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     known = set() if known is None else known
     known.add(path)
     for name in _imported(path.read_text(encoding="utf-8", errors="replace"), package):
@@ -234,28 +234,28 @@ def imported_files(
             helper = Path(file) if file is not None and file.endswith(".py") else None
         if helper is None or is_engine(helper) or is_installed(helper):
             continue
-        found[name] = helper
+        files[name] = helper
         if helper not in known:
-            found |= imported_files(helper, name.rpartition(".")[0], known)
-    return found
+            files |= imported_files(helper, name.rpartition(".")[0], known)
+    return files
 
 
 @cache
 def _imported(source: str, package: str) -> tuple[str, ...]:
     """All modules that the imports of a file may refer to, at any place in it."""
-    found: list[str] = []
+    names: list[str] = []
     try:
         tree = ast.parse(source)
     except SyntaxError:  # which is reported where the file is loaded
         return ()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found += [name.name for name in node.names]
+            names += [name.name for name in node.names]
         elif isinstance(node, ast.ImportFrom):
             above = package.split(".")[: len(package.split(".")) + 1 - node.level]
             module = ".".join(filter(None, [*(above if node.level else []), node.module]))
-            found += [module, *(f"{module}.{name.name}" for name in node.names)]
-    return tuple(found)
+            names += [module, *(f"{module}.{name.name}" for name in node.names)]
+    return tuple(names)
 
 
 @cache

@@ -34,7 +34,7 @@ MOST_SECONDS = 1_000_000
 """The longest time limit, eleven days."""
 
 _TICKS = 8
-"""The time limit is counted in so many steps: a process that was stopped for a while has not used it up."""
+"""Steps in which the time limit is counted: a process that was stopped for a while has not used it up."""
 
 _LAST_TICKS = 3
 """Steps that an interrupted call has to end."""
@@ -296,14 +296,14 @@ def is_from_bot(error: BaseException) -> bool:
 def place_in_bot(error: BaseException, kind: type) -> str:
     """The place in a bot's file where an exception arose, e.g. `my_bot.py, line 12: return 1 / 0`; or nothing."""
     home = getattr(sys.modules.get(kind.__module__), "__file__", None)
-    found, step = "", error.__traceback__
+    place, step = "", error.__traceback__
     while step is not None:
         path = step.tb_frame.f_code.co_filename
         if path == home or _is_bots(path):
             line = linecache.getline(path, step.tb_lineno, step.tb_frame.f_globals).strip()
-            found = f"{path}, line {step.tb_lineno}" + (f": {line}" if line else "")
+            place = f"{path}, line {step.tb_lineno}" + (f": {line}" if line else "")
         step = step.tb_next
-    return found
+    return place
 
 
 def in_bot(frame: FrameType | None) -> bool:

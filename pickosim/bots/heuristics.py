@@ -34,12 +34,12 @@ def points_to_gain(turn: Turn) -> IntArray:
 
 def claims_at_once(turn: Turn) -> BoolArray:
     """(n, 7): whether setting a face aside gives a total that can claim a tile."""
-    found = np.zeros(turn.counts.shape, np.bool_)
+    claimable = np.zeros(turn.counts.shape, np.bool_)
     for face in range(1, WORM + 1):
         worm = turn.has_worm | (face == WORM)
         total = turn.total + turn.counts[:, face] * POINTS[face]
-        found[:, face] = turn.legal[:, face] & worm & turn.can_claim_with(total)
-    return found
+        claimable[:, face] = turn.legal[:, face] & worm & turn.can_claim_with(total)
+    return claimable
 
 
 def keep_better(turn: Turn) -> BoolArray:

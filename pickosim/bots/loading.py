@@ -146,8 +146,8 @@ def parts_of(spec: str) -> list[str]:
     """
     if not is_command(spec):
         return spec.split(":")
-    found = _WITH_PARAMETERS.fullmatch(spec)
-    return [found[1], found[2]] if found else [spec]
+    parts = _WITH_PARAMETERS.fullmatch(spec)
+    return [parts[1], parts[2]] if parts else [spec]
 
 
 def is_command(spec: str) -> bool:
@@ -195,7 +195,7 @@ def names_built_in(spec: str) -> bool:
 
 
 def built_in_players(rules: RuleSet, players: int) -> list[str]:
-    """Names of the built-in bots that play by some rules at a table of so many."""
+    """Names of the built-in bots that play by some rules with that many players."""
     return [name for name in built_in_bots() if not load_bot(name).objection(rules, players)]
 
 
@@ -237,9 +237,8 @@ def _place_of(path: str) -> Path:
 
 def load_bot(spec: str) -> Strategy:
     """The bot that a spec names, with its parameters."""
-    given = given_bot(spec)
-    if given is not None:
-        return given
+    if (bot := given_bot(spec)) is not None:
+        return bot
     source, *rest = parts_of(spec)
     parameters = _parameters(spec, rest.pop()) if rest and "=" in rest[-1] else {}
     if is_command(spec):
@@ -320,9 +319,8 @@ def _class_by_name(name: str) -> type[Strategy]:
     installed = installed_bots()
     if name in installed:
         return _class_of_entry_point(name)
-    given = given_class(name)
-    if given is not None:
-        return given
+    if (kind := given_class(name)) is not None:
+        return kind
     known = [*built_in, *installed]
     if os.path.isfile(name):  # noqa: PTH113 (it raises no error, whatever the name)
         here = name if "/" in name else f"./{name}"
@@ -337,8 +335,8 @@ def _class_by_name(name: str) -> type[Strategy]:
 
 def _built_in_module(name: str) -> ModuleType:
     module = f"pickosim.strategies.{name.replace('-', '_')}"
-    found = find_spec(module)
-    where = str(found.origin if found else name)
+    place = find_spec(module)
+    where = str(place.origin if place else name)
     with _guarded(where, lambda error: _unloadable(where, error)):
         return importlib.import_module(module)
 
@@ -470,12 +468,12 @@ def _data_digest(module: ModuleType) -> str:
 
 def _data_files(kind: type[Strategy]) -> dict[str, Path]:
     """All data files of a bot."""
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for base in kind.__mro__:
         path = getattr(sys.modules.get(base.__module__), "__file__", None)
         if path is not None:
-            found |= data_files(base, Path(path))
-    return found
+            files |= data_files(base, Path(path))
+    return files
 
 
 def _unloadable(where: str, error: BaseException) -> BotError:
@@ -542,19 +540,19 @@ def _parameters(spec: str, text: str) -> dict[str, str]:
     return parameters
 
 
-def _made(spec: str, kind: type[Strategy], given: Mapping[str, str]) -> Strategy:
+def _made(spec: str, kind: type[Strategy], texts: Mapping[str, str]) -> Strategy:
     """An instance of a strategy class, or an error that says why it cannot be made."""
     if lacking := sorted(kind.__abstractmethods__):
         methods = " and ".join(f"{name}()" for name in lacking)
         raise BotError(f"{spec}: {kind.__name__} lacks the method {methods}.")
     for field in _fields(kind):
-        if field.name not in given and field.default is field.default_factory is MISSING:
+        if field.name not in texts and field.default is field.default_factory is MISSING:
             raise BotError(f"{spec}: {field.name} has no default; add a value, e.g. {field.name}=…")
     for path in _data_files(kind).values():
         if not path.is_file():
             raise BotError(f"{spec}: its data file {path} is missing.")
     with _guarded(spec, lambda error: _unmakeable(spec, kind, error)):
-        return kind(**_values(spec, kind, given))
+        return kind(**_values(spec, kind, texts))
 
 
 def _unmakeable(spec: str, kind: type[Strategy], error: BaseException) -> BotError:
@@ -570,11 +568,11 @@ def _fields(kind: type[Strategy]) -> list[Field[Any]]:
     return [field for field in fields(kind) if field.init]  # type: ignore[arg-type]
 
 
-def _values(spec: str, kind: type[Strategy], given: Mapping[str, str]) -> dict[str, object]:
+def _values(spec: str, kind: type[Strategy], texts: Mapping[str, str]) -> dict[str, object]:
     """Parameter values, converted to the types of their fields."""
     known = {field.name for field in _fields(kind)}
     values: dict[str, object] = {}
-    for name, text in given.items():
+    for name, text in texts.items():
         if name not in known:
             has = f"its parameters are {', '.join(sorted(known))}" if known else "it has none"
             raise BotError(f'{spec}: no parameter "{name}"{suggest(name, known)} ({has}).')

@@ -91,7 +91,7 @@ class Strategy(ABC):
         return richest
 
     def objection(self, rules: RuleSet, players: int) -> str:
-        """Why the bot cannot play by these rules at a table of so many, as the rest of a sentence; empty if it can.
+        """Why the bot cannot play by these rules with that many players, as the rest of a sentence; empty if it can.
 
         By default it plays everything. A bot with an objection is not seated; where all bots are, it is left out.
         """

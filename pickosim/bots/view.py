@@ -132,8 +132,8 @@ class TableView:
         """int16, shaped like `tiles`: worms on tiles given by value; 0 for 0, which is no tile in `tops`."""
         worms = np.zeros(TOTALS, np.int16)
         worms[self.tiles] = self.tile_worms
-        found: IntArray = worms[tiles]
-        return found
+        counts: IntArray = worms[tiles]
+        return counts
 
     def _of_players(self, column: Array) -> Array:
         """(n, P), stored column by column, players counted from the one on turn."""
@@ -143,8 +143,8 @@ class TableView:
         """Values of tiles by their number, 0 for NOTHING."""
         value = np.zeros(NOTHING + 1, np.int16)
         value[: len(self.tiles)] = self.tiles
-        found: IntArray = value[tiles]
-        return found
+        values: IntArray = value[tiles]
+        return values
 
 
 def read_only(array: Array) -> Array:

@@ -178,10 +178,10 @@ def _check_source(
         for option in ("from", "position-at"):
             refused[option] = f"Watch with --{option} or with --from-position, not both."
     names = {"set": "sets", "from": "folder"}
-    for option, said in refused.items():
+    for option, message in refused.items():
         source = context.get_parameter_source(names.get(option, option.replace("-", "_")))
         if source is not None and source.name == "COMMANDLINE":
-            raise PickosimError(said)
+            raise PickosimError(message)
 
 
 @app.command(
@@ -283,7 +283,7 @@ def odds(
         from pickosim.reports.odds_text import answer_lines
         from pickosim.turn_odds import answer
 
-        found = answer(
+        answered = answer(
             rules,
             set=sets or (),
             position=None if position is None else load_position(position),
@@ -301,6 +301,6 @@ def odds(
             totals=totals,
         )
     if as_json:
-        print(json.dumps(found.as_json(), indent=2))
+        print(json.dumps(answered.as_json(), indent=2))
     else:
-        show(*answer_lines(found))
+        show(*answer_lines(answered))

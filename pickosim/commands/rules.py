@@ -71,11 +71,11 @@ def explain_rule(
     from pickosim.reports.listings import explanation_page, explanations_tables
 
     if name is None:
-        found = rule_files.explain_rules()
+        explained = rule_files.explain_rules()
         if as_json:
-            print(json_of([asdict(each) for each in found]))
+            print(json_of([asdict(each) for each in explained]))
         else:
-            show(*explanations_tables(found))
+            show(*explanations_tables(explained))
         return
     about = rule_files.explain_rule(name)
     if as_json:

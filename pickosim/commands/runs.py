@@ -378,15 +378,15 @@ def list_runs(
     form = form_of(as_json, as_csv)
     from pickosim.reports.listings import list_runs, runs_text
 
-    found = list_runs(folder)
+    listed = list_runs(folder)
     if form == "json":
-        print(json_of(found.to_dicts()))
+        print(json_of(listed.to_dicts()))
     elif form == "csv":
-        print(visible(found.write_csv()), end="")
-    elif found.is_empty():
+        print(visible(listed.write_csv()), end="")
+    elif listed.is_empty():
         note(f"There are no runs in {folder}. To begin one: pickosim tournament all")
     else:
-        show(*runs_text(found))
+        show(*runs_text(listed))
 
 
 @app.command(epilog=examples("pickosim report runs/mine", "pickosim report runs/mine --png charts"))

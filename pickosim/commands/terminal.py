@@ -39,7 +39,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 def visible(text: str) -> str:
     """Text with its control characters written out, as in Python."""
-    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    return _CONTROL.sub(lambda sign: f"\\x{ord(sign[0]):02x}", text)
 
 
 class _Visible:
@@ -61,13 +61,13 @@ def show(*shown: RenderableType) -> None:
 
     console = Console(highlight=False, markup=False, emoji=False)
     if console.is_terminal:
-        for one in shown:
-            console.print(_Visible(one))
+        for part in shown:
+            console.print(_Visible(part))
         return
     console.width = UNBROKEN
-    for one in shown:
+    for part in shown:
         with console.capture() as captured:
-            console.print(_Visible(one))
+            console.print(_Visible(part))
         for line in captured.get().removesuffix("\n").split("\n"):
             print(line.rstrip())
 
@@ -144,7 +144,7 @@ def json_of(content: object, indent: int | None = 2) -> str:
     except UnicodeEncodeError:
         text = json.dumps(content, indent=indent, default=str)
     # The only control characters that JSON does not escape.
-    return re.sub(r"[\x7f-\x9f]", lambda found: f"\\u{ord(found[0]):04x}", text)
+    return re.sub(r"[\x7f-\x9f]", lambda sign: f"\\u{ord(sign[0]):04x}", text)
 
 
 @contextmanager
@@ -176,9 +176,10 @@ def progress_bar() -> Iterator[Progress]:
             bar.clear()
             note(sentence)
 
-        told = progress_on(bar, say)
+        callbacks = progress_on(bar, say)
         yield replace(
-            told, played=lambda games, status: told.played(games, lambda: visible(status()))
+            callbacks,
+            played=lambda games, status: callbacks.played(games, lambda: visible(status())),
         )
 
 

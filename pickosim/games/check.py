@@ -481,7 +481,7 @@ class Trial:
     def seatings(self) -> list[Seating]:
         """The matches whose results are compared; together they ask every question of the contract.
 
-        Of a bot that does not play some of them, those that it plays; or others.
+        If the bot does not play some of them, those that it plays; or others.
         """
         wanted = [
             Seating(_rules("classic", self.effort), (True, True)),
@@ -909,8 +909,8 @@ def _submitted(process: Executor, trial: Trial) -> Future[list[Tally]] | Excepti
 def first_difference(a: Tally, b: Tally) -> int | None:
     """The first game in which two tallies differ in any column."""
     differs = np.zeros(len(a.turns), np.bool_)
-    for one, other in zip(a, b, strict=True):
-        differs |= np.asarray(one != other).reshape(len(differs), -1).any(axis=1)
+    for column, other in zip(a, b, strict=True):
+        differs |= np.asarray(column != other).reshape(len(differs), -1).any(axis=1)
     return int(differs.argmax()) if differs.any() else None
 
 

@@ -26,7 +26,7 @@ Numbers = TypeVar("Numbers", int, NDArray[np.int64])
 
 
 def order_of(game: Numbers, orders: int) -> Numbers:
-    """By which of so many orders the bots are seated in a game: the games of a lane take turns."""
+    """By which of several orders the bots are seated in a game: the games of a lane take turns."""
     return game % LANE % orders
 
 

@@ -106,10 +106,10 @@ class _Branching(Batch):
         before = self.before[: len(rows)]
         _note(self.books, self.table, seat, rows, before)
         super().play_turn(seat, rows)
-        found, pickups = np.zeros(len(rows), np.int32), np.zeros(len(rows), PICKUP)
-        number = _find(self.table, seat, rows, before, self.specialists, found, pickups)
+        changed, pickups = np.zeros(len(rows), np.int32), np.zeros(len(rows), PICKUP)
+        number = _find(self.table, seat, rows, before, self.specialists, changed, pickups)
         if number:
-            places = found[:number]
+            places = changed[:number]
             copies = self.table[rows[places]]
             if self.control != "same":
                 back = self.control == "grill"
@@ -163,7 +163,7 @@ def _find(
     rows: NDArray[np.int32],
     before: NDArray[np.void],
     specialists: NDArray[np.bool_],
-    found: NDArray[np.int32],
+    changed: NDArray[np.int32],
     pickups: Pickups,
 ) -> int:
     """Find the games with a pick-up in this turn; a turn has one at most. Returns how many there are."""
@@ -176,7 +176,7 @@ def _find(
                 specialists[specialist]
                 and _gained(game, specialist, seat) > noted.gained[specialist]
             ):
-                found[number] = k
+                changed[number] = k
                 pickup: Pickup = pickups[number]
                 pickup.entry = game.entry
                 pickup.turn = game.turn

@@ -110,8 +110,8 @@ def record(
 ) -> Recording:
     """Play games between bots, seated in this order, and record every turn: the data to learn from.
 
-    Of each turn: the position after it, what a valuation expected of it (by the solver, exactly), and the outcome of
-    the game. `frame()` has them as a polars frame.
+    A turn is recorded as the position after it, what a valuation expected of it (by the solver, exactly), and the outcome
+    of the game. `frame()` has them as a polars frame.
     """
     check_numbers(first, games)
     return record_games(make_match(bots, rules, seed), first, games)

@@ -160,8 +160,8 @@ def unsealed(content: bytes) -> Manifest:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        said = f"{where}: {first['msg']}" if where else first["msg"]
-        raise ManifestError(f"it is not the manifest of a run ({said})") from None
+        mistake = f"{where}: {first['msg']}" if where else first["msg"]
+        raise ManifestError(f"it is not the manifest of a run ({mistake})") from None
     return manifest
 
 
@@ -382,10 +382,10 @@ class RunFolder:
             shard = read_regular(self._sums / chunk, most)
         except OSError:
             return None
-        found = unpacked(shard, {"run": run, "chunk": chunk, "content": content}, most)
-        if found is None:
+        kept = unpacked(shard, {"run": run, "chunk": chunk, "content": content}, most)
+        if kept is None:
             return None
-        sums, header = found
+        sums, header = kept
         digest = header.get("games")
         if digest and file_digest(self.games / f"{chunk}.parquet") != digest:
             return None

@@ -60,7 +60,7 @@ class Estimate:
             self.began, self.played = None, 0
 
     def after(self, games: int, now: float) -> str:
-        """What to say after so many more games; mostly nothing."""
+        """What to say after some more games; mostly nothing."""
         self.left -= games
         if self.began is None:
             self.began = now
@@ -118,10 +118,10 @@ def progress_on(bar: Any, say: Callable[[str], object]) -> Progress:
 
 
 @contextmanager
-def shown_progress(given: bool | Progress | None) -> Iterator[Progress]:
-    """The callbacks that were given; with True, a bar in the notebook or the terminal."""
-    if given is not True:
-        yield given or Progress()
+def shown_progress(wanted: bool | Progress | None) -> Iterator[Progress]:
+    """The callbacks that were wanted; with True, a bar in the notebook or the terminal."""
+    if wanted is not True:
+        yield wanted or Progress()
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # without ipywidgets it is a bar of text

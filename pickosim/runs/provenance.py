@@ -58,7 +58,7 @@ class Sources:
     @property
     def digest(self) -> str:
         """One digest of them all, in this process."""
-        listed = "".join(f"{name}\0{one}\0" for name, one in self.digests.items())
+        listed = "".join(f"{name}\0{sha}\0" for name, sha in self.digests.items())
         return sha256(f"{listed}{self.names}".encode()).hexdigest()[:16]
 
     @property
@@ -70,15 +70,15 @@ class Sources:
 @cache
 def _digests(modules: tuple[str, ...]) -> dict[str, str]:
     sources = _package_sources()
-    found: set[str] = set()
+    names: set[str] = set()
     wanted = list(modules)
     while wanted:
         name = wanted.pop()
-        if name not in found and name in sources:
-            found.add(name)
+        if name not in names and name in sources:
+            names.add(name)
             for other, imported in _IMPORT.findall(sources[name]):
-                wanted += [other, *(f"{other}.{one.strip()}" for one in imported.split(","))]
-    return {name: _digest(name, sources[name]) for name in sorted(found)}
+                wanted += [other, *(f"{other}.{part.strip()}" for part in imported.split(","))]
+    return {name: _digest(name, sources[name]) for name in sorted(names)}
 
 
 @cache

@@ -419,7 +419,7 @@ class _Player:
             if tasks[0].games > SMALL_CHUNK:
                 return tasks
             tasks[0].warm_up()
-            # In so many seconds of play, workers make up for the time that they take to start.
+            # Workers make up for the time that they take to start if there is more to play than this, in seconds.
             worthwhile = WORKER_START * number / (number - 1)
         whole = left = sum(task.games for task in tasks)
         began = time.monotonic()

@@ -67,14 +67,14 @@ def unpacked(
         return None
     line, _, body = rest.partition(b"\n")
     try:
-        said = json.loads(line)
-        if any(said.get(key) != value for key, value in header.items()):
+        named = json.loads(line)
+        if any(named.get(key) != value for key, value in header.items()):
             return None
         sums = unpacked_arrays(body, most)
     except (ArraysError, ValueError, AttributeError, RecursionError):
         return None
     are_whole = all(array.dtype == np.int64 for array in sums.values())
-    return (sums, said) if are_whole else None
+    return (sums, named) if are_whole else None
 
 
 class Task(Protocol):

@@ -190,7 +190,7 @@ class Cluster:
         done: SimpleQueue[Any] = SimpleQueue()
         while waiting or under_way:
             self._look()
-            for future in [one for one, sent in under_way.items() if self._is_stuck(sent)]:
+            for future in [future for future, sent in under_way.items() if self._is_stuck(sent)]:
                 future.cancel()
                 waiting.appendleft(under_way.pop(future))
             while waiting and len(under_way) < PER_THREAD * sum(self.threads.values()):
@@ -216,14 +216,16 @@ class Cluster:
         if time.monotonic() < self.looked + LOOK:
             return
         self.looked = time.monotonic()
-        found = self.client.nthreads()
-        self.threads = {one: number for one, number in found.items() if one not in self.refused}
-        if found and not self.threads:
-            why = " ".join(self.refused[one] for one in found)
+        seen = self.client.nthreads()
+        self.threads = {
+            address: number for address, number in seen.items() if address not in self.refused
+        }
+        if seen and not self.threads:
+            why = " ".join(self.refused[address] for address in seen)
             raise PickosimError(f"No worker of the cluster at {self.address} may play. {why}")
-        if not found and not self.waits:
+        if not seen and not self.waits:
             self.say(f"Waiting for workers: the Dask scheduler at {self.address} has none yet.")
-        self.waits = not found
+        self.waits = not seen
 
     def _submit(self, sent: _Sent) -> Any:
         """Send an order; while some workers are refused, only to the others."""
@@ -243,32 +245,32 @@ class Cluster:
         """Whether an order waits for workers that are gone, or refused."""
         return bool(sent.allowed) and sent.allowed.isdisjoint(self.threads)
 
-    def _taken(self, sent: _Sent, found: Mapping[str, Any]) -> Answer | None:
+    def _taken(self, sent: _Sent, reply: Mapping[str, Any]) -> Answer | None:
         """The answer to an order; None if it has to be sent again."""
-        match found["kind"]:
+        match reply["kind"]:
             case "played":
-                answer: Answer = found["answer"]
+                answer: Answer = reply["answer"]
                 return answer
             case "lacking":
                 sent.with_contents = True
             case "refused":
-                self._refuse(found, sent.order)
+                self._refuse(reply, sent.order)
             case _:
-                error = PickosimError(found["why"])
-                error.advice, error.bot = found["advice"], found["bot"]
+                error = PickosimError(reply["why"])
+                error.advice, error.bot = reply["advice"], reply["bot"]
                 raise error
         return None
 
-    def _refuse(self, found: Mapping[str, Any], order: Order) -> None:
+    def _refuse(self, reply: Mapping[str, Any], order: Order) -> None:
         """Send nothing more to a worker."""
-        if found["worker"] in self.refused:
+        if reply["worker"] in self.refused:
             return
-        name = "" if found["name"] == found["worker"] else f" {found['name']}"
-        where = f"{found['worker']} on {found['host']}"
-        why = found.get("why") or _difference(order, found)
+        name = "" if reply["name"] == reply["worker"] else f" {reply['name']}"
+        where = f"{reply['worker']} on {reply['host']}"
+        why = reply.get("why") or _difference(order, reply)
         sentence = f"The worker{name} ({where}) is refused: {why}."
-        self.refused[found["worker"]] = sentence
-        self.threads.pop(found["worker"], None)
+        self.refused[reply["worker"]] = sentence
+        self.threads.pop(reply["worker"], None)
         self.looked = -LOOK
         self.say(sentence)
 
@@ -292,15 +294,15 @@ class _Sent:
         )
 
 
-def _difference(order: Order, found: Mapping[str, Any]) -> str:
+def _difference(order: Order, reply: Mapping[str, Any]) -> str:
     """What is different about a worker's pickosim, in words."""
-    here, there = order.sources.digests, found["digests"]
+    here, there = order.sources.digests, reply["digests"]
     names = sorted(name for name in {*here, *there} if here.get(name) != there.get(name))
     files = [f"{name.replace('.', '/')}.py" for name in names]
     more = f" and {len(files) - 3} more files" if len(files) > 3 else ""
     differing = f"{', '.join(files[:3])}{more}" if files else "the measures"
     return (
-        f"its pickosim {found['version']} in {found['package']} would play other games "
+        f"its pickosim {reply['version']} in {reply['package']} would play other games "
         f"({differing} of it differs from the one here)"
     )
 
@@ -369,19 +371,19 @@ def play_at_worker(
         places[path] = place
     todo = pickle.loads(order)
 
-    def in_words_of_sender(error: PickosimError) -> str:
-        said = str(error)
+    def localised(error: PickosimError) -> str:
+        message = str(error)
         for path, place in places.items():
             there = str(Path(path).parent / "x")[:-1]
-            said = said.replace(str(place), path).replace(f"{place.parent}/", there)
-        return said
+            message = message.replace(str(place), path).replace(f"{place.parent}/", there)
+        return message
 
     try:
         todo.prepare_worker(places)
     except PickosimError as error:
-        return answer | {"kind": "refused", "why": in_words_of_sender(error).rstrip(".")}
+        return answer | {"kind": "refused", "why": localised(error).rstrip(".")}
     try:
         return answer | {"kind": "played", "answer": todo.play(places)}
     except PickosimError as error:
         more = {"advice": error.advice, "bot": error.bot}
-        return answer | {"kind": "failed", "why": in_words_of_sender(error), **more}
+        return answer | {"kind": "failed", "why": localised(error), **more}

@@ -73,7 +73,7 @@ def student_quantile(share: float, df: float) -> float:
 
 
 def binomial_cdf(successes: int, trials: int, chance: float) -> float:
-    """The chance of at most so many successes."""
+    """The chance of at most this many successes."""
     if successes >= trials:
         return 1.0
     return _incomplete_beta(1 - chance, chance, trials - successes, successes + 1)

@@ -131,7 +131,7 @@ def stratified_mean(groups: Sequence[Moments], off: float = WHOLE_GAME) -> Estim
     sample). A group with a single value has an unknown variance.
 
     Values that are all the same show no variance, though they do not prove that there is none: the
-    variance is estimated as if two more blocks had been played, each so many games `off` the mean. The
+    variance is estimated as if two more blocks had been played, each that many games `off` the mean. The
     degrees of freedom are those of Welch (1947) and Satterthwaite (1946).
     """
     count = sum(group.n for group in groups)
@@ -183,7 +183,7 @@ def share_estimate(groups: Sequence[Moments], confidence: float = CONFIDENCE) ->
 
     Near 0 or 1 values are skewed, and their variance is smaller the nearer they are: a symmetric
     interval around the mean fails. So the variance is taken to be a multiple of p (1 - p), which makes
-    blocks worth so many independent games, and the interval is that of Agresti and Coull (1998) for
+    blocks worth some number of independent games, and the interval is that of Agresti and Coull (1998) for
     them, with Student's t: t² more games are added, half of them won. See Korn and Graubard (1998)
     on numbers of independent games. A count has no upper bound, and the variance of Poisson's law: it
     is a share of very many games.
@@ -329,8 +329,8 @@ def rate(of: BlockSums, reading: Reading) -> Rate:
     squares += 2 * move * total + n * move**2
     span = 1.0 if isinf(reading.most) else reading.most - reading.least
     moments = Moments(n, (total + n * move) / span, squares / span**2, step / span)
-    found = count_rate([moments]) if isinf(reading.most) else share_rate([moments])
-    return found.mapped(reading.least, reading.least + span)._replace(value=reading.value)
+    interval = count_rate([moments]) if isinf(reading.most) else share_rate([moments])
+    return interval.mapped(reading.least, reading.least + span)._replace(value=reading.value)
 
 
 def _moments(of: BlockSums, reading: Reading) -> Moments:

@@ -221,9 +221,9 @@ def _disjoint(set_of: Callable[[int], NDArray[np.bool_]], bots: int) -> Iterator
     """The disjoint sets that bots belong to, each (bots,), in the order of their first members."""
     left = np.ones(bots, dtype=bool)
     while left.any():
-        found = set_of(int(left.argmax()))
-        left &= ~found
-        yield found
+        members = set_of(int(left.argmax()))
+        left &= ~members
+        yield members
 
 
 class _Parts(NamedTuple):
@@ -244,7 +244,7 @@ def _parts(ahead: NDArray[np.bool_], field: Numbers, fixed: int = -1) -> _Parts:
     graph = ahead[np.ix_(field, field)]
     sets = _disjoint(lambda bot: _reached(graph, bot) & _reached(graph.T, bot), len(graph))
     # The first of the largest: `max` keeps the first.
-    core = max(sets, key=lambda some: (fixed in field[some], np.count_nonzero(some)))
+    core = max(sets, key=lambda members: (fixed in field[members], np.count_nonzero(members)))
     first = int(core.argmax())
     behind, before = _reached(graph, first), _reached(graph.T, first)
     return _Parts(
