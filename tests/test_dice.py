@@ -204,7 +204,7 @@ def test_first_rolls_of_real_games_are_as_frequent_as_they_should_be():
     batch.play()
     logged = events(batch.log)
     dice = logged[logged["kind"] == ROLL]
-    _, first = np.unique(dice["game"], return_index=True)
+    _, first = np.unique(dice["entry"], return_index=True)
     drawn = dice["a"][first] - first_roll(8)
     chances = [float(chance(counts)) for counts in block(8)["counts"]]
     assert p_value(np.bincount(drawn, minlength=len(chances)), chances) > CERTAIN
@@ -259,7 +259,7 @@ def test_the_golden_die_of_real_games_is_fair():
     logged = events(batch.log)
     rolled = logged[(logged["kind"] == ROLL) & (logged["b"] > 0)]
     # Later rolls are made only while the golden die is not taken, so they are not all equal.
-    _, first = np.unique(rolled["game"], return_index=True)
+    _, first = np.unique(rolled["entry"], return_index=True)
     assert len(first) == 60_000
     assert p_value(np.bincount(rolled["b"][first])[1:], [1 / 6] * 6) > CERTAIN
 

@@ -563,7 +563,7 @@ def results(seed: int) -> dict[str, Any]:
     batch.play()
     logged = events(batch.log)
     dice = logged[logged["kind"] == ROLL]
-    _, first = np.unique(dice["game"], return_index=True)
+    _, first = np.unique(dice["entry"], return_index=True)
     counts = rolls(9)["counts"][dice["a"][first]]
     return {
         "turns": tally.turns.astype(float),

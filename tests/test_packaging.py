@@ -35,7 +35,7 @@ LAYERS = {
     "bots": "view strategy heuristics memory simple digest guard keeper command loading catalogue entrants",
     "solver": "graph law solve valuation rolling",
     "learning": "features layers net weights fit",
-    "games": "match ask batch positions pickups recording frames trace check",
+    "games": "match ask judge batch positions pickups recording frames trace check",
     " ": "turn_odds",
     "stats": "distributions intervals ratings sprt",
     "runs": "provenance tasks progress folder workers run",

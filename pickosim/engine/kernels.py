@@ -184,6 +184,7 @@ U16: TypeAlias = Annotated[int, np.uint16]
 U32: TypeAlias = Annotated[int, np.uint32]
 I32: TypeAlias = Annotated[int, np.int32]
 I64: TypeAlias = Annotated[int, np.int64]
+F64: TypeAlias = Annotated[float, np.float64]
 Key: TypeAlias = Annotated[np.uint64, np.uint64]
 """A number whose arithmetic wraps around, as random numbers want it."""
 

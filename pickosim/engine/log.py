@@ -41,7 +41,7 @@ MOST_EVENTS_PER_TURN = 80
 class Event(Protocol):
     """A record of EVENT, as kernels write it."""
 
-    game: I64
+    entry: I64
     turn: I32
     kind: I32
     a: I32
@@ -50,18 +50,18 @@ class Event(Protocol):
 
 
 EVENT = dtype_of(Event, align=False)
-"""Fields of an event: its game, turn and kind, and three details."""
+"""Fields of an event: where the results of its game go, its turn and kind, and three details."""
 
 
-class _GameAndTurn(Protocol):
+class _EntryAndTurn(Protocol):
     """The fields of a game (`pickosim.engine.table.Game`) that its events repeat."""
 
-    game: int
+    entry: int
     turn: int
 
 
 Log = NDArray[np.void]
-"""(capacity,) of EVENT. Entry 0 is not an event: its `game` is the number of events that follow."""
+"""(capacity,) of EVENT. Record 0 is not an event: its `entry` is the number of events that follow."""
 
 
 def new_log(room: bool = False) -> Log:
@@ -71,7 +71,13 @@ def new_log(room: bool = False) -> Log:
 
 def length(log: Log) -> int:
     """How many events have been written."""
-    return int(log["game"][0])
+    return int(log["entry"][0])
+
+
+def emptied(log: Log) -> Log:
+    """The log without its events, which are overwritten by the next."""
+    log["entry"][:1] = 0
+    return log
 
 
 def with_room(log: Log, games: int) -> Log:
@@ -85,21 +91,21 @@ def with_room(log: Log, games: int) -> Log:
 def events(log: Log) -> NDArray[np.void]:
     """(n,) of EVENT: the events written so far, game by game, in the order in which they happened."""
     written = log[1 : 1 + length(log)]
-    return written[np.argsort(written["game"], kind="stable")]
+    return written[np.argsort(written["entry"], kind="stable")]
 
 
 @inlined
-def log_event(log: Log, game: _GameAndTurn, kind: int, a: int = 0, b: int = 0, c: int = 0) -> None:
+def log_event(log: Log, game: _EntryAndTurn, kind: int, a: int = 0, b: int = 0, c: int = 0) -> None:
     """Write one event of a game (a record of the table), if the log has any capacity."""
     if len(log):
         _write(log, game, as_int(kind), as_int(a), as_int(b), as_int(c))
 
 
 @called
-def _write(log: Log, game: _GameAndTurn, kind: int, a: int, b: int, c: int) -> None:
-    log[0].game += 1
-    event: Event = log[log[0].game]
-    event.game = game.game
+def _write(log: Log, game: _EntryAndTurn, kind: int, a: int, b: int, c: int) -> None:
+    log[0].entry += 1
+    event: Event = log[log[0].entry]
+    event.entry = game.entry
     event.turn = game.turn
     event.kind = kind
     event.a = a

@@ -17,6 +17,10 @@ PARTS = 420
 """Wins are counted in such parts: any number of players can share one, and sums are exact."""
 
 
+LUCK_ONE = 1 << 30
+"""Luck is rounded to multiples of 1 / LUCK_ONE, so that sums are the same in any order."""
+
+
 class Tally(NamedTuple):
     """Results of G games at P seats with S specialists (S = 0 where the rules have none).
 
@@ -51,6 +55,8 @@ class Tally(NamedTuple):
     """(G, S, P)"""
     forfeits: NDArray[np.bool_]
     """(G, P): the player's bot failed and another one played on; its rank is the last, all else is as played."""
+    luck: NDArray[np.int64]
+    """(G, P): chance to win that rolls brought, in parts of LUCK_ONE; 0 unless the games are judged."""
 
     def counter(self, name: str) -> NDArray[np.uint32]:
         """(G,): a counter by its name in `Counters`."""
@@ -81,6 +87,7 @@ def new_tally(books: Books, games: int) -> Tally:
         used=np.zeros((games, kinds, seats), np.uint16),
         held_at_end=np.zeros((games, kinds, seats), np.bool_),
         forfeits=np.zeros((games, seats), np.bool_),
+        luck=np.zeros((games, seats), np.int64),
     )
 
 
@@ -191,10 +198,11 @@ def win_parts(ranks: NDArray[np.uint8]) -> NDArray[np.int64]:
 
 
 def place_last(tally: Tally) -> None:
-    """Place players who forfeited behind all others of their games."""
+    """Place players who forfeited behind all others of their games, which count as without luck."""
     games = np.flatnonzero(tally.forfeits.any(axis=1))
     rank, out = tally.rank[games], tally.forfeits[games]
     ahead = (out[:, None, :] & (rank[:, None, :] < rank[:, :, None])).sum(axis=2)
+    tally.luck[games] = 0
     tally.rank[games] = np.where(out, 1 + (~out).sum(axis=1, keepdims=True), rank - ahead)
 
 

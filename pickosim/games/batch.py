@@ -27,7 +27,7 @@ from pickosim.engine.claim import (
     settle_without_choice,
 )
 from pickosim.engine.dice import rolls
-from pickosim.engine.log import Log, new_log, with_room
+from pickosim.engine.log import Log, emptied, new_log, with_room
 from pickosim.engine.rulebook import NOTHING
 from pickosim.engine.table import TABLE, Table, deal, first_fault
 from pickosim.engine.tally import Tally, end_turns, follow_leads, new_tally, place_last, record
@@ -45,6 +45,7 @@ from pickosim.engine.turn import (
 )
 from pickosim.errors import StrategyError, TimeLimitError
 from pickosim.games.ask import ask, ask_for_plan, faces_of, failing, illegal_answer
+from pickosim.games.judge import Judge, Verdict
 from pickosim.games.match import Match, order_of
 from pickosim.rules import RuleSet
 from pickosim.solver.rolling import play_out
@@ -69,13 +70,14 @@ def play_games(
     *,
     batch: int = BATCH,
     follow_lead: bool = False,
+    judge: Valuation | None = None,
     on_over: Callable[[int], object] | None = None,
 ) -> Tally:
     """Play games `first` to `first + games - 1` of a match, in all its rotations.
 
-    `follow_lead` counts lead changes; `on_over` is called with the number of games that have just ended.
+    `follow_lead` counts lead changes, a `judge` luck; `on_over` is called with the number of games that have just ended.
     """
-    playing = Batch(match, first, games, batch=batch, follow_lead=follow_lead)
+    playing = Batch(match, first, games, batch=batch, follow_lead=follow_lead, judge=judge)
     playing.on_over = on_over
     return playing.play()
 
@@ -95,6 +97,8 @@ class Batch:
     that everything is in exactly one place; with `follow_lead`, lead changes are counted. `on_answer`
     is called with the turn after every answer. `on_plan` is called with the turn before its dice are
     rolled and with the plan of a valuation, which says what the turn is worth to it: `plan.worth()`.
+
+    A `judge` says how lucky every turn was; `on_verdict` is called with the turn that was played and what it says of it.
     """
 
     def __init__(
@@ -111,6 +115,8 @@ class Batch:
         follow_lead: bool = False,
         on_answer: Callable[[Turn], None] | None = None,
         on_plan: Callable[[Turn, TurnPlan], None] | None = None,
+        judge: Valuation | None = None,
+        on_verdict: Callable[[Turn, Verdict], None] | None = None,
     ) -> None:
         self.orders = np.array(match.rotations, np.int64)
         """(R, F, P): the number of the bot in each seat, by rotation and order; empty without any."""
@@ -123,7 +129,12 @@ class Batch:
         self.values = self.books["values"][0, : self.books["tiles"][0]]
         self.first = first
         self.games = games
-        self.log = new_log() if log is None else log
+        self.judge: Judge | None = None
+        if judge is not None:
+            self.judge = Judge(judge, match, self.total, decisions=on_verdict is not None)
+        self.on_verdict = on_verdict
+        self.keeps_log = log is not None
+        self.log = new_log(room=judge is not None) if log is None else log
         self.check = check
         self.follow_lead = follow_lead
         self.on_answer = on_answer
@@ -166,7 +177,7 @@ class Batch:
             over = np.zeros_like(going)
             self.log = with_room(self.log, len(start))
             left = end_turns(self.books, start, going, over)
-            record(self.books, start, over[: len(going) - left], self.tally, self.log)
+            self._record(start, over[: len(going) - left])
             going = going[:left]
         seats = (start["turn"][going].astype(np.int64) - 1) % self.players
         return [going[seats == seat] for seat in range(self.players)]
@@ -207,14 +218,15 @@ class Batch:
                     rows[:running].sort()
                 if running == 0:
                     continue
-                self.log = with_room(self.log, running)
+                if self.keeps_log:
+                    self.log = with_room(self.log, running)
                 self.play_turn(seat, rows[:running])
                 if self.follow_lead:
                     follow_leads(self.books, self.table, rows[:running])
                 left = end_turns(self.books, self.table, rows[:running], free[freed:])
                 over = free[freed : freed + running - left]
                 if len(over):
-                    record(self.books, self.table, over, self.tally, self.log)
+                    self._record(self.table, over)
                     if self.on_over is not None:
                         self.on_over(len(over))
                 running, freed = left, freed + len(over)
@@ -222,15 +234,21 @@ class Batch:
             place_last(self.tally)
         return self.tally
 
+    def _record(self, table: Table, over: NDArray[np.int32]) -> None:
+        """Write the results of games that are over to the tally."""
+        record(self.books, table, over, self.tally, self.log if self.keeps_log else new_log())
+        if self.judge is not None:
+            self.judge.end(self.tally, table["entry"][over])
+
     def play_turn(self, seat: int, rows: NDArray[np.int32]) -> None:
         """Play one turn of the player at `seat`, in all games of `rows`, bot by bot."""
         for bot, some in self._by_bot(seat, rows):
             self.bot = bot
-            if isinstance(self.match.strategies[bot], Valuation):
-                for first in range(0, len(some), AT_ONCE):
-                    self._play_valued_turn(seat, some[first : first + AT_ONCE])
-            else:
-                self._play_turn(seat, some)
+            in_parts = self.judge is not None or isinstance(self.match.strategies[bot], Valuation)
+            most = AT_ONCE if in_parts else len(some)
+            whole = self.whole_turns[bot] and self.on_answer is None
+            for first in range(0, len(some), most):
+                self._play_bots_turn(seat, some[first : first + most], whole)
         if self.check:
             fault = first_fault(self.books, self.table, rows)
             assert fault < 0, self.match.replay_command(
@@ -251,10 +269,44 @@ class Batch:
             if len(some):
                 yield bot, some
 
-    def _play_turn(self, seat: int, rows: NDArray[np.int32]) -> None:
-        """Play one turn of the bot on turn."""
+    def _play_bots_turn(self, seat: int, rows: NDArray[np.int32], whole: bool) -> None:
+        """Play one turn of the bot on turn, as a `whole` if it has a plan, and have it judged."""
+        if whole and self.has_forfeits and (out := self._out(seat, rows)).any():
+            self._play_bots_turn(seat, rows[out], False)
+            rows = rows[~out]
+            if len(rows) == 0:
+                return
         self.notes = {}
         golden = begin(self.books, self.table, self.hands, seat, rows, self.asked)
+        turn, plan = self._turn("pick", seat, rows), None
+        if whole:
+            try:
+                plan = ask_for_plan(self.match, turn)
+            except StrategyError as error:
+                self._check_forfeit(turn, error)
+                self._forfeit(turn, error, failing(turn, partial(ask_for_plan, self.match)))
+                self._play_bots_turn(seat, rows, whole)
+                return
+        if self.judge is None:
+            self._play_on(turn, plan, golden)
+            return
+        if not self.keeps_log:
+            self.log = emptied(with_room(self.log, AT_ONCE))
+        outlook = self.judge.expect(turn, self.log, plan)
+        self._play_on(turn, plan, golden)
+        verdict = self.judge.judge(outlook, self.log)
+        if self.on_verdict is not None:
+            self.on_verdict(turn, verdict)
+
+    def _play_on(self, turn: Turn, plan: TurnPlan | None, golden: int) -> None:
+        """Play a turn that has begun by its plan, or else question by question."""
+        if plan is None:
+            self._play_by_questions(turn.seat, turn._rows, golden)
+        else:
+            self._play_out(turn, plan, golden)
+
+    def _play_by_questions(self, seat: int, rows: NDArray[np.int32], golden: int) -> None:
+        """Play a turn question by question; in so many games the player has the golden die."""
         if golden:
             asked = self.asked[:golden]
             use = np.ones(golden, np.bool_)
@@ -264,25 +316,9 @@ class Batch:
         self._roll(seat, rows.copy())
         self._settle(seat, rows)
 
-    def _play_valued_turn(self, seat: int, rows: NDArray[np.int32]) -> None:
-        """Play one turn of a valuation: planned and played as a whole, unless somebody listens to answers."""
-        if not self.whole_turns[self.bot] or self.on_answer is not None:
-            return self._play_turn(seat, rows)
-        if self.has_forfeits and (out := self._out(seat, rows)).any():
-            self._play_turn(seat, rows[out])
-            rows = rows[~out]
-            if len(rows) == 0:
-                return None
-        golden = begin(self.books, self.table, self.hands, seat, rows, self.asked)
-        turn = self._turn("pick", seat, rows)
-        try:
-            plan = ask_for_plan(self.match, turn)
-        except StrategyError as error:
-            self._check_forfeit(turn, error)
-            self._forfeit(turn, error, failing(turn, partial(ask_for_plan, self.match)))
-            return self._play_valued_turn(seat, rows)
-        if plan is None:
-            return self._play_turn(seat, rows)
+    def _play_out(self, turn: Turn, plan: TurnPlan, golden: int) -> None:
+        """Play a turn as a whole."""
+        seat, rows = turn.seat, turn._rows
         if golden:
             take_golden_die(self.table, self.hands, seat, rows, plan.golden)
         if self.on_plan is not None:
@@ -303,7 +339,6 @@ class Batch:
                 values.keeps_new,
                 self.log,
             )
-        return None
 
     def _roll(self, seat: int, rolling: NDArray[np.int32]) -> None:
         """Roll and set aside until the turn has ended in every game."""

@@ -34,7 +34,7 @@ def trace_games(match: Match, first: int, games: int, *, check: bool = False) ->
     batch = Batch(match, first, games, log=log.new_log(room=True), check=check)
     tally = batch.play()
     by_game = groupby(log.events(batch.log).tolist(), key=lambda row: row[0])
-    return [_trace(match, game, list(rows), tally, game - first) for game, rows in by_game]
+    return [_trace(match, first + entry, list(rows), tally, entry) for entry, rows in by_game]
 
 
 def trace_game(match: Match, game: int) -> list[Event]:

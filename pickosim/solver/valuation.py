@@ -107,9 +107,9 @@ class Valuation(Strategy):
 
     def use_golden_die(self, turn: Turn) -> BoolArray:
         values, every = known_values(self, turn), np.arange(len(turn))
-        scale = _scales(values)
+        scale = scales_of(values)
         golden, plain = (
-            _solve_all(turn, values, every, with_golden, scale=scale, kept=True).start_values()
+            solve_all(turn, values, every, with_golden, scale=scale, memory=KEPT).start_values()
             for with_golden in (True, False)
         )
         return _prefers_golden(golden, plain)
@@ -274,7 +274,8 @@ class Scale(NamedTuple):
 
 
 @kernel
-def _scales(values: Values) -> Scale:
+def scales_of(values: Values) -> Scale:
+    """How the values of each game are shifted and scaled."""
     claim, fail, _ = values
     shift, factor = np.empty(len(fail)), np.empty(len(fail))
     for k in range(len(fail)):
@@ -354,10 +355,17 @@ class Plan(NamedTuple):
         return self.solutions.at(self.graph.start)
 
 
-_solver = lru_cache(maxsize=8)(Solver)  # a turn needs three at most: plain, golden die, weasel
+KEPT, BOT, JUDGE = range(3)
+"""Where solutions are: in memory of their own, or in that of the bot on turn or of a judge until the next turn."""
 
 
-def _solve_all(
+@lru_cache(maxsize=12)
+def _solver(problem: Problem, memory: int) -> Solver:
+    """A turn needs three of each memory at most: plain, golden die, weasel."""
+    return Solver(problem)
+
+
+def solve_all(
     turn: Turn,
     values: Values,
     games: NDArray[np.int64],
@@ -365,20 +373,20 @@ def _solve_all(
     weasel: bool = False,
     *,
     scale: Scale,
-    kept: bool,
+    memory: int,
 ) -> Plan:
     """The solutions of games that are played with the same kinds of dice.
 
-    Unless they are `kept`, they are valid until the next such call about the same problem.
+    Unless they are KEPT, they are valid until the next such call about the same problem.
     """
     problem = problem_of(turn.rules, golden, weasel)
     payoffs = np.empty((len(games), problem.columns), np.float32)
     _write_payoffs(turn._books, turn._table, turn.seat, turn._rows, games, values, *scale, payoffs)
-    if kept:
+    if memory == KEPT:
         plan = graph(problem)
         rows = solve(plan, payoffs)
         return Plan(games, plan, Solutions.of_rows(rows, np.arange(len(games))))
-    solver = _solver(problem)
+    solver = _solver(problem, memory)
     return Plan(games, solver.graph, solver.solve(payoffs))
 
 
@@ -399,13 +407,13 @@ def _plans(strategy: Valuation, turn: Turn) -> list[Plan]:
     if len(unknown):
         part = turn._in_rows(unknown)
         values = known_values(strategy, part)
-        scale = _scales(values)
+        scale = scales_of(values)
         golden = part._hands["golden"][unknown] > 0
         weasel = part.holds[:, 0] == WEASEL
         for kind in ((False, False), (True, False), (False, True)):
             games = np.flatnonzero((golden == kind[0]) & (weasel == kind[1]))
             if len(games):
-                plan = _solve_all(part, values, games, *kind, scale=scale, kept=True)
+                plan = solve_all(part, values, games, *kind, scale=scale, memory=KEPT)
                 kept = [*kept, (unknown[games], plan)]
         turn._notes["plans"] = kept
     plans = []
@@ -462,12 +470,12 @@ def plans_whole_turns(strategy: Strategy) -> bool:
 def plan_turn(strategy: Valuation, turn: Turn) -> TurnPlan:
     """Plan a turn that has begun, in AT_ONCE games at most; no dice have been rolled."""
     values = values_of(strategy, turn)
-    scale, held = _scales(values), turn._table["holds"][turn._rows, turn.seat]
+    scale, held = scales_of(values), turn._table["holds"][turn._rows, turn.seat]
     golden, plans = np.zeros(len(turn), np.bool_), []
     holders = np.flatnonzero(held == GOLDEN_DIE)
     if len(holders):
         plain, with_golden = (
-            _solve_all(turn, values, holders, using, scale=scale, kept=False)
+            solve_all(turn, values, holders, using, scale=scale, memory=BOT)
             for using in (False, True)
         )
         uses = _prefers_golden(with_golden.start_values(), plain.start_values())
@@ -476,7 +484,7 @@ def plan_turn(strategy: Valuation, turn: Turn) -> TurnPlan:
     for weasel in (False, True):
         games = np.flatnonzero(((held == WEASEL) == weasel) & ~golden)
         if len(games):
-            plans.append(_solve_all(turn, values, games, False, weasel, scale=scale, kept=False))
+            plans.append(solve_all(turn, values, games, False, weasel, scale=scale, memory=BOT))
     return TurnPlan(values, golden, plans, scale)
 
 
