@@ -206,6 +206,7 @@ class Counted:
     turns_held: list[list[int]]
     used: list[list[int]]
     held_at_end: list[list[bool]]
+    luck: list[int]
 
 
 def count(trace: list[dict[str, Any]]) -> Counted:
@@ -260,6 +261,7 @@ def count(trace: list[dict[str, Any]]) -> Counted:
         turns_held=turns_held if expansion else [],
         used=used if expansion else [],
         held_at_end=held if expansion else [],
+        luck=[0] * players,
     )
 
 
@@ -459,8 +461,8 @@ def run(match: Match, first: int, games: int, batch: int) -> tuple[Tally, dict[i
     played = Batch(match, first, games, batch=batch, log=new_log(room=True))
     tally = played.play()
     rows: dict[int, list[Any]] = {}
-    for row in events(played.log).tolist():
-        rows.setdefault(row[0], []).append(row)
+    for entry, *event in events(played.log).tolist():
+        rows.setdefault(first + entry, []).append(event)
     return tally, rows
 
 
