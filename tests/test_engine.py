@@ -207,6 +207,7 @@ class Counted:
     used: list[list[int]]
     held_at_end: list[list[bool]]
     luck: list[int]
+    forfeits: list[bool]
 
 
 def count(trace: list[dict[str, Any]]) -> Counted:
@@ -262,6 +263,7 @@ def count(trace: list[dict[str, Any]]) -> Counted:
         used=used if expansion else [],
         held_at_end=held if expansion else [],
         luck=[0] * players,
+        forfeits=[False] * players,
     )
 
 
