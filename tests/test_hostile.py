@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import threading
@@ -458,3 +459,90 @@ def test_a_missing_data_file_is_named():
     (home / "weights" / "w.txt").unlink()
     with pytest.raises(BotError, match=r"a/bot\.py: its data file a/weights/w\.txt is missing"):
         load_bot("a/bot.py")
+
+
+# ------------------------------------------------------------------- files that are opened, but not named
+
+READING = """\
+from pathlib import Path
+from pickosim import POINTS, Strategy
+
+HOME = Path(__file__).parent
+
+def at(place, here):
+    return int((HOME / "w.txt").read_text()) if place == here else 25
+
+WHERE = "{place}"
+LOADED = at("loaded", WHERE)
+
+class Reading(Strategy):
+    {declared}
+
+    def __post_init__(self):
+        self._made = at("made", WHERE)
+
+    def pick(self, turn):
+        return turn.best(turn.counts * POINTS)
+
+    def stop(self, turn):
+        return turn.can_claim & (turn.total >= min(LOADED, self._made, at("asked", WHERE)))
+"""
+
+
+def reading(place: str, declared: str = "pass") -> str:
+    Path("bots").mkdir(exist_ok=True)
+    Path("bots/w.txt").write_text("24", encoding="utf-8")
+    text = READING.format(place=place, declared=declared)
+    Path("bots/reads.py").write_text(text, encoding="utf-8")
+    return "bots/reads.py"
+
+
+@pytest.mark.parametrize("place", ["loaded", "made", "asked"])
+def test_a_run_is_not_resumed_with_another_file_than_the_bot_has_read(place):
+    """What is opened while a bot is loaded counts; what it opens later has to be named."""
+    bot = reading(place, 'data_files = ("w.txt",)' if place == "asked" else "pass")
+    pickosim.tournament([bot, "eager"], games=40, out="run", workers=1)
+    shutil.copy("run/plan.json", "run/manifest.json")
+    assert pickosim.resume("run", workers=1)
+    shutil.copy("run/plan.json", "run/manifest.json")
+    Path("bots/w.txt").write_text("30", encoding="utf-8")
+    with pytest.raises(BotError, match=r"source of bots/reads\.py has changed"):
+        pickosim.resume("run", workers=1)
+
+
+def test_a_file_that_is_opened_in_play_has_to_be_named():
+    bot = reading("asked")
+    problem = r"stop\(\) opened bots/w\.txt, which it has not named: data_files = \('w\.txt',\)"
+    for play in (pickosim.play, pickosim.tournament):
+        with pytest.raises(PickosimError, match=problem):
+            play([bot, "eager"], games=40)
+    assert not pickosim.check(bot).filter(ok=False).is_empty()
+
+
+def test_workers_find_files_that_were_opened_while_a_bot_was_loaded(only_workers):
+    for place in ("loaded", "made"):
+        options = {"games": 200, "chunk": 25}
+        found = [
+            pickosim.tournament([reading(place), "eager"], workers=workers, **options)
+            for workers in (1, 2)
+        ]
+        assert found[0].standings.equals(found[1].standings)
+
+
+@pytest.mark.parametrize("method", ["pick", "stop"])
+def test_answers_that_depend_on_thousands_of_games_are_found_in_a_small_run(method):
+    change = {
+        "pick": "answers = turn.legal.argmax(axis=1)",
+        "stop": "answers = ~answers & turn.can_claim",
+    }[method]
+    parent = {"pick": "turn.best(turn.counts * POINTS)", "stop": "turn.can_claim"}
+    methods = "\n".join(
+        f"    def {name}(self, turn):\n        answers = {answer}\n"
+        + (f"        if len(turn) > 5000: {change}\n" if name == method else "")
+        + "        return answers\n"
+        for name, answer in parent.items()
+    )
+    text = f"from pickosim import POINTS, Strategy\n\nclass Large(Strategy):\n{methods}"
+    Path("large.py").write_text(text, encoding="utf-8")
+    with pytest.raises(PickosimError, match=rf"{method}\(\) returned .* when asked about 20,000"):
+        pickosim.tournament(["large.py", "eager"], games=400, workers=1)

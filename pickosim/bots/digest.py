@@ -143,7 +143,53 @@ def source_files(strategy: Strategy) -> dict[str, Path]:
             files |= imported_files(path, kind.__module__.rpartition(".")[0])
             files |= data_files(kind, path)
     files |= command_files(getattr(strategy, "words", ()))
+    named = {file.resolve() for file in files.values()}
+    files |= {name: file for name, file in opened_files(strategy).items() if file not in named}
     return files | parameter_files(strategy)
+
+
+OPENED = "_opened"
+"""The attribute of a bot, and of the module of its file, with the files that were opened while it was loaded or made."""
+
+_CODE = (".py", ".pyc", ".so", ".nbi", ".nbc")
+"""Files that are opened to import or compile something: what a bot imports counts anyhow."""
+
+
+def counts(path: str, home: Path) -> bool:
+    """Whether what a file says may be part of a bot: it is below the bot's folder or the current one, and no code."""
+    file = Path(path).absolute()
+    if file.suffix in _CODE or not file.is_file() or is_installed(file) or is_engine(file):
+        return False
+    for folder in {home.absolute(), Path.cwd()}:
+        if folder != Path("/") and folder in file.parents:
+            return not any(part.startswith(".") for part in file.relative_to(folder).parts)
+    return False
+
+
+def opened_files(strategy: Strategy) -> dict[str, Path]:
+    """The files that were opened while a strategy was loaded or made, by their paths from its folder."""
+    kind = type(strategy)
+    path = _file_of(kind)
+    if path is None:
+        return {}
+    modules = [sys.modules[each.__module__] for each in _classes(strategy)]
+    found = {file for holder in (strategy, *modules) for file in vars(holder).get(OPENED, ())}
+    return {f"{kind.__qualname__} {os.path.relpath(file, path.parent)}": file for file in found}
+
+
+def is_declared(strategy: Strategy, path: str) -> bool:
+    """Whether a file counts in the digest of a strategy."""
+    wanted = Path(path).resolve()
+    return any(file.resolve() == wanted for file in source_files(strategy).values())
+
+
+def undeclared(strategy: Strategy, path: str) -> str:
+    """What is wrong if a strategy opens a file while it answers; nothing if it may."""
+    home = _file_of(type(strategy))
+    if home is None or not counts(path, home.parent) or is_declared(strategy, path):
+        return ""
+    name = os.path.relpath(path, home.parent)
+    return f"opened {path}, which it has not named: data_files = ({name!r},)"
 
 
 def parameter_files(strategy: Strategy) -> dict[str, Path]:

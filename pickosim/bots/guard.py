@@ -56,8 +56,12 @@ class Guard:
     closed_output = False
     """Whether the real standard output was closed."""
 
-    def __init__(self, what: Callable[[], str]) -> None:
+    def __init__(
+        self, what: Callable[[], str], opens: Callable[[str], object] | None = None
+    ) -> None:
         self.what = what
+        self.opens = opens
+        """Called with the path of every file that is opened for reading."""
 
     def __enter__(self) -> Guard:
         if not _watchdog.running:
@@ -102,6 +106,16 @@ _calls: dict[int, Guard] = {}
 _lock = threading.Lock()
 
 
+def _see_opened(event: str, details: tuple[Any, ...]) -> None:
+    """Show the call of a bot under way which files are opened in it."""
+    if event != "open":
+        return
+    call = _calls.get(get_ident())
+    path, _, flags = details
+    if call and call.opens and isinstance(path, str | bytes) and not flags & os.O_WRONLY:
+        call.opens(os.fsdecode(path))
+
+
 # ------------------------------------------------------------------------------------- the time limit
 
 
@@ -118,6 +132,7 @@ class _Watchdog:
         self.running = True
         if os._exit is _real_exit:
             _wrap_exits()
+            sys.addaudithook(_see_opened)
         threading.Thread(target=self.watch, name="pickosim time limit", daemon=True).start()
 
     def watch(self) -> None:

@@ -33,8 +33,10 @@ import pickosim.strategies
 from pickosim.amounts import split_list
 from pickosim.bots.command import Command, command_class
 from pickosim.bots.digest import (
+    OPENED,
     beside,
     command_files,
+    counts,
     data_files,
     digest_of,
     imported_files,
@@ -393,13 +395,27 @@ def _module_from(path: Path) -> ModuleType:
         # Errors show the code that was loaded, whatever has become of the file.
         linecache.cache[str(path)] = (len(source), None, source.splitlines(True), str(path))
         try:
-            with _guarded(str(path), lambda error: _unloadable(str(path), error)):
+            opened: set[Path] = set()
+            module.__dict__[OPENED] = opened
+            with _guarded(
+                str(path), lambda error: _unloadable(str(path), error), _kept(opened, path)
+            ):
                 exec(compile(source, str(path), "exec", dont_inherit=True), module.__dict__)
         except BaseException:
             del sys.modules[name]
             raise
         _data_then[name] = _data_digest(module)
     return module
+
+
+def _kept(opened: set[Path], path: Path) -> Callable[[str], None]:
+    """Keep the files that are opened by a bot's file, as far as they count."""
+
+    def keep(name: str) -> None:
+        if counts(name, path.parent):
+            opened.add(Path(name).resolve())
+
+    return keep
 
 
 def source_of(path: Path) -> bytes:
@@ -411,9 +427,13 @@ def source_of(path: Path) -> bytes:
 
 
 @contextmanager
-def _guarded(where: str, explained: Callable[[BaseException], BotError]) -> Iterator[None]:
+def _guarded(
+    where: str,
+    explained: Callable[[BaseException], BotError],
+    opens: Callable[[str], object] | None = None,
+) -> Iterator[None]:
     """Run code of a bot while it is loaded or made; what it raises becomes an error that explains it."""
-    guard = Guard(lambda: f"{where} has not loaded within {time_limit():g} seconds")
+    guard = Guard(lambda: f"{where} has not loaded within {time_limit():g} seconds", opens)
     try:
         with guard:
             yield
@@ -442,14 +462,17 @@ def _importer(path: Path) -> Callable[..., ModuleType]:
 
     def import_(
         name: str,
-        globals: Mapping[str, object] | None = None,
+        globals: Mapping[str, Any] | None = None,
         locals: Mapping[str, object] | None = None,
         fromlist: Sequence[str] = (),
         level: int = 0,
     ) -> ModuleType:
         helper = beside(path, name) if level == 0 else None
         if helper is not None:
-            return _module_from(helper)
+            module = _module_from(helper)
+            if globals is not None:
+                globals.get(OPENED, set()).update(vars(module)[OPENED])
+            return module
         return builtins.__import__(name, globals, locals, fromlist, level)
 
     return import_
@@ -463,7 +486,8 @@ def _data_digest(module: ModuleType) -> str:
         for name, path in _data_files(kind).items()
         if path.is_file()
     }
-    return digest_of(files)
+    opened = {str(path): path for path in vars(module).get(OPENED, ()) if path.is_file()}
+    return digest_of(files | opened)
 
 
 def _data_files(kind: type[Strategy]) -> dict[str, Path]:
@@ -551,8 +575,14 @@ def _made(spec: str, kind: type[Strategy], texts: Mapping[str, str]) -> Strategy
     for path in _data_files(kind).values():
         if not path.is_file():
             raise BotError(f"{spec}: its data file {path} is missing.")
-    with _guarded(spec, lambda error: _unmakeable(spec, kind, error)):
-        return kind(**_values(spec, kind, texts))
+    opened: set[Path] = set()
+    home = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    keep = None if home is None else _kept(opened, Path(home))
+    with _guarded(spec, lambda error: _unmakeable(spec, kind, error), keep):
+        made = kind(**_values(spec, kind, texts))
+    if opened:
+        vars(made)[OPENED] = opened
+    return made
 
 
 def _unmakeable(spec: str, kind: type[Strategy], error: BaseException) -> BotError:

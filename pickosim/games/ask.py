@@ -5,14 +5,15 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Callable
-from functools import cache
-from time import monotonic
+from functools import cache, partial
+from time import monotonic, perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import pickosim.strategies
+from pickosim.bots.digest import undeclared
 from pickosim.bots.guard import Guard, is_from_bot, place_in_bot, time_limit
 from pickosim.bots.memory import remembering
 from pickosim.bots.simple import SimpleTurn
@@ -36,11 +37,17 @@ FIRST_QUESTIONS = 2000
 AUDITED_GAMES = 16
 """Games that an audit asks about at most: few, so that it costs less than the question itself."""
 
+MANY_GAMES, MANY_SECONDS = 20_000, 5.0
+"""The 1st, 2nd, 4th, 8th … audit of a method also asks about so many games, more than a batch has, if that is quick."""
+
 STEPWISE_EVERY = 7
 """One in this many turns of an audited valuation is played question by question."""
 
 _questions: Counter[type[Strategy]] = Counter()
 """Questions to each bot in this process."""
+
+_audits: Counter[tuple[type[Strategy], str]] = Counter()
+"""Audits of each bot's methods in this process."""
 
 _turns: Counter[type[Strategy]] = Counter()
 """Turns of each audited valuation in this process."""
@@ -85,7 +92,7 @@ def call(match: Match, turn: Turn, method: str) -> Any:
     bot = bot_of(match, turn)
     if is_built_in(type(bot)):
         return getattr(bot, method)(turn)
-    guard = Guard(lambda: _too_slow(match, turn, method))
+    guard = Guard(lambda: _too_slow(match, turn, method), partial(_check_opened, bot))
     try:
         with guard:
             returned = getattr(bot, method)(turn)
@@ -96,6 +103,12 @@ def call(match: Match, turn: Turn, method: str) -> Any:
     if guard.closed_output:
         raise _strategy_error(match, turn, method, 0, "closed standard output")
     return returned
+
+
+def _check_opened(bot: Strategy, path: str) -> None:
+    """Refuse what a bot opens while it answers, unless a run would notice that the file has changed."""
+    if problem := undeclared(bot, path):
+        raise AnswerError(problem)
 
 
 def explanation(match: Match, turn: Turn) -> list[tuple[str, float]]:
@@ -168,25 +181,37 @@ def _twice(turn: Turn, place: int) -> Turn:
 
 
 def _audit(match: Match, turn: Turn, method: str, answers: NDArray[Any]) -> None:
-    """Ask some questions again about a few of the games: the answers must be the same."""
+    """Ask some questions again, about a few of the games or about more at once: the answers must be the same."""
     kind, n = type(bot_of(match, turn)), len(turn)
     _questions[kind] += 1
     number = _questions[kind]
     if number % (AUDIT_FIRST if number < FIRST_QUESTIONS else AUDIT_EVERY) or n < 4:
         return
     games = min(1 + number % AUDITED_GAMES, n // 2)
-    places = (number + np.arange(games)[::-1] * (n // games)) % n
-    few = turn._only(places)
-    few._notes = dict(turn._notes)  # what the strategy notes now is not for later questions
+    began = perf_counter()
+    _compare(match, turn, method, answers, (number + np.arange(games)[::-1] * (n // games)) % n)
+    per_game = (perf_counter() - began) / games
+    audits = _audits[kind, method] = _audits[kind, method] + 1
+    if audits & (audits - 1) == 0 and per_game * MANY_GAMES < MANY_SECONDS:
+        _compare(match, turn, method, answers, np.arange(MANY_GAMES) % n)
+
+
+def _compare(
+    match: Match, turn: Turn, method: str, answers: NDArray[Any], places: NDArray[np.int64]
+) -> None:
+    """Ask about some of the games, maybe several times each; the answers must be those that are known."""
+    part = turn._only(places)
+    part._notes = dict(turn._notes)  # what the strategy notes now is not for later questions
     with remembering(False):
-        again = _raw_answers(match, few, method)
+        again = _raw_answers(match, part, method)
     differs = again != answers[places]
     if differs.any():
         place = int(differs.argmax())
         game, number = _game_and_turn(turn, int(places[place]))
+        asked = f"{len(part):,}{' of them' if len(part) < len(turn) else ''}"
         raise StrategyError(
-            f"{match.specs[turn._bot]}: {method}() returned {answers[places[place]]} when asked about {n:,} "
-            f"games, and {again[place]} when asked about {len(few)} of them (game {game}, turn {number}, "
+            f"{match.specs[turn._bot]}: {method}() returned {answers[places[place]]} when asked about "
+            f"{len(turn):,} games, and {again[place]} when asked about {asked} (game {game}, turn {number}, "
             f"seat {turn.seat}). An answer may depend only on its own game's row of the turn. "
             f"To find out more: {shlex.join(['pickosim', 'check', match.specs[turn._bot]])}"
         )
@@ -314,10 +339,11 @@ def _failure(match: Match, turn: Turn, method: str, places: range) -> BaseExcept
     """What a strategy raises when asked about some of the games, or about one twice over."""
     few = turn._only(np.array(places if len(places) > 1 else [*places] * 2))
     few._notes = dict(turn._notes)
-    guard = Guard(lambda: _too_slow(match, few, method))
+    bot = bot_of(match, turn)
+    guard = Guard(lambda: _too_slow(match, few, method), partial(_check_opened, bot))
     try:
         with guard:
-            getattr(bot_of(match, turn), method)(few)
+            getattr(bot, method)(few)
     except BaseException as error:
         if guard.expired or is_from_bot(error):
             return error
