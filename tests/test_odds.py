@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from io import BytesIO, TextIOWrapper
 from itertools import combinations_with_replacement, product
-from math import factorial, prod
+from math import factorial, prod, sqrt
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 from policies import LookupPolicy
+from reference import Eager, Game, has_worm, play_turn, read_rules, set_up, total_on_stop
+from reference import Turn as ReferenceTurn
 from scipy.stats import chisquare
 
 from pickosim.cli import run
@@ -219,6 +222,90 @@ def test_totals_in_mid_turn_by_trying_everything(dice: dict[str, Any], rescues: 
             else:
                 best = 0.0
             assert row[name] == pytest.approx(best, abs=1e-12), (row, name)
+
+
+class Aiming(Eager):
+    """A player of the reference game who wants one total, and asks for the odds of it after every roll."""
+
+    def __init__(
+        self,
+        rules: RuleSet,
+        holds: str | None,
+        first: tuple[str, str | None],
+        wanted: int,
+        exact: bool,
+    ) -> None:
+        super().__init__(random.Random(5))
+        self.rules, self.holds, self.wanted, self.exact = rules, holds, wanted, exact
+        self.first = ["worm" if face == "w" else face for face in first[0]], first[1]
+        self.best = cache(self._best)
+
+    def _best(
+        self, aside: tuple[str, ...], roll: tuple[str, ...], golden: str | None, used: bool
+    ) -> dict[str, Any]:
+        frame = odds(self.rules, holds=self.holds, aside=aside or None, roll=roll or None, golden=golden,
+                     weasel_used=used, totals=True)  # fmt: skip
+        column = "exactly" if self.exact else "at_least"
+        of_total = frame.filter(pl.col("total") == self.wanted).rename({column: "chance"})
+        return max(of_total.to_dicts(), key=lambda row: row["chance"])
+
+    def choice(self, game: Game, turn: ReferenceTurn) -> dict[str, Any]:
+        if game.rules.dice == turn.white and (turn.golden or self.holds != "golden-die"):
+            self.golden = None
+        white = [face for face, count in turn.aside.items() for _ in range(count)]
+        if self.golden:
+            white[white.index(self.golden)] = f"+{self.golden}"
+        return self.best(tuple(white), tuple(turn.rolled), turn.rolled_golden, turn.weasel_used)
+
+    def roll(self, game: Game, turn: ReferenceTurn) -> tuple[list[str], str | None]:
+        is_first = not turn.aside and not turn.weasel_used
+        return self.first if is_first else super().roll(game, turn)
+
+    def reroll(self, game: Game, turn: ReferenceTurn) -> bool:
+        return self.choice(game, turn)["option"] == "roll-again"
+
+    def pick(self, game: Game, turn: ReferenceTurn) -> str:
+        face = self.choice(game, turn)["face"]
+        self.golden = face if turn.rolled_golden == face else self.golden
+        return face
+
+    def stop(self, game: Game, turn: ReferenceTurn) -> bool:
+        total = total_on_stop(game, turn)
+        return has_worm(game, turn) and (
+            total == self.wanted if self.exact else total >= self.wanted
+        )
+
+
+@pytest.mark.parametrize(
+    ("holds", "first", "wanted", "exact"),
+    [
+        (None, ("1355w", None), 18, False),
+        (None, ("1355w", None), 18, True),
+        ("canned-worm", ("12334", None), 17, False),
+        ("weasel", ("1123w", None), 17, False),
+        ("golden-die", ("1234w", "1"), 20, True),
+    ],
+)
+def test_totals_in_mid_turn_in_the_reference_game(
+    holds: str | None, first: tuple[str, str | None], wanted: int, exact: bool
+) -> None:
+    """Of 1,000 turns that begin with that roll and aim at the total, about as many get there; 4.5 standard errors."""
+    places = f"specialists={{{holds}={{seat=0}}}}" if holds else "specialists={}"
+    rules = load_rules(
+        "extrawurm-box", ["dice=5", "tiles={9=1,15=2,20=3,24=4}", "exact_only=[]", places]
+    )
+    player, hits, turns = Aiming(rules, holds, first, wanted, exact), 0, 1000
+    for _ in range(turns):
+        game = set_up(read_rules(rules.as_dict()), 2, player)
+        play_turn(game)
+        told = {event["event"]: event for event in game.events}
+        reached = "stop" in told and told.get("fail", {}).get("reason") != "no-worm"
+        total = told["stop"]["total"] if reached else 0
+        hits += total == wanted if exact else total >= wanted
+    white = tuple(sorted("worm" if face == "w" else face for face in first[0]))
+    chance = player.best((), white, first[1], False)["chance"]
+    assert 0.1 < chance < 0.9
+    assert abs(hits / turns - chance) < 4.5 * sqrt(chance * (1 - chance) / turns)
 
 
 def test_options_of_totals_are_those_of_the_roll() -> None:

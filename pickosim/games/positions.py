@@ -275,9 +275,7 @@ def _so_far(game: np.void, players: int) -> dict[str, Any]:
 def _as_row(position: Mapping[str, Any]) -> dict[str, Any]:
     """A row of the frame."""
     places = [
-        {"specialist": name, "tile": None, "seat": place["seat"]}
-        if isinstance(place, Mapping)
-        else {"specialist": name, "tile": place, "seat": None}
+        {"specialist": name, **(place if isinstance(place, Mapping) else {"tile": place})}
         for name, place in position["specialists"].items()
     ]
     rules = position["rules"]
@@ -781,90 +779,80 @@ class Dice:
 
 def read_dice(fields: Object, rules: RuleSet, holds: str | None) -> Dice:
     """The dice that a description has for the player on turn, who holds that specialist."""
-    aside, roll = (_faces(name, fields.get(name, ())) for name in ("aside", "roll"))
-    white = [face for face in aside if not face.startswith("+")]
-    golden = [face[1:] for face in aside if face.startswith("+")]
-    rolled, used = str(fields.get("golden", UNUSED)), fields.get("weasel_used", False)
+    (aside, golden_aside), (roll, golden_roll) = (
+        _faces(name, fields.get(name, ())) for name in ("aside", "roll")
+    )
+    golden, used = fields.get("golden"), fields.get("weasel_used", False)
+    if golden not in (None, UNUSED):
+        golden_roll += _faces("golden", [golden])[0]
+    for name, dice in (("aside", golden_aside), ("golden", golden_roll)):
+        if len(dice) > 1:
+            raise PickosimError(
+                f"{name}: {len(dice)} golden dice are given, but there is only one."
+            )
     if not isinstance(used, bool):
         raise PickosimError(f"weasel_used must be true or false, not {used!r}.")
-    if len(golden) > 1:
-        raise PickosimError(f"aside: {len(golden)} golden dice are given, but there is only one.")
-    dice = Dice(
-        tuple(map(_face, white)),
-        tuple(_face(face, "roll") for face in roll),
-        golden=fields.get("golden") != UNUSED if holds == "golden-die" else None,
-        golden_aside=_face(golden[0]) if golden else 0,
-        golden_roll=0 if rolled == UNUSED else _face(rolled, "golden"),
-        weasel_used=used,
-    )
-    if dice.weasel_used and holds != "weasel":
+    if used and holds != "weasel":
         raise PickosimError(
             "weasel-used: only a player who holds the weasel can have used it; add holds weasel."
         )
-    if "golden" in fields and holds != "golden-die":
+    if (golden is not None or golden_roll) and holds != "golden-die":
         raise PickosimError(
             "golden: only a player who holds the golden die can roll it; add holds golden-die."
         )
-    for mistake in (*_golden_mistakes(dice, rules), *_white_mistakes(dice, rules.dice)):
+    in_turn = golden != UNUSED if holds == "golden-die" else None
+    found = Dice(tuple(aside), tuple(roll), in_turn, sum(golden_aside), sum(golden_roll), used)
+    for mistake in _mistakes(found, rules):
         raise PickosimError(mistake)
-    return dice
+    return found
 
 
-def _faces(field: str, written: object) -> list[str]:
-    """The faces of dice as people write them: a list, or text such as `ww444`, `2w,3x4` or `worm 4 4`.
+def _faces(field: str, written: object) -> tuple[list[int], list[int]]:
+    """The faces of white dice and of golden ones (`+4`) as people write them, e.g. `ww444`, `2w,3x4`, `worm 4 4`.
 
     A single number before `w` counts worms: `2w` is two of them, and a 2 with a worm is `w2`.
     """
     parts = written.replace(",", " ").split() if isinstance(written, str) else _list(field, written)
-    faces = []
+    words: list[str] = []
     for part in map(str, parts):
         counted = _COUNTED.fullmatch(part.lower())
         if counted:
-            faces += int(counted["x"] or counted["w"]) * [counted["face"] or "w"]
+            words += int(counted["x"] or counted["w"]) * [counted["face"] or "w"]
         elif _ONE_BY_ONE.fullmatch(part.lower()):
-            faces += _FACE.findall(part.lower())
+            words += _FACE.findall(part.lower())
         else:
             raise PickosimError(
                 f'{field}: "{part}" is not a face; the faces are 1 to 5 and worm (w), e.g. ww444.'
             )
-    return faces
+    faces = [(word[0] == "+", WORM if "w" in word else int(word[-1])) for word in words]
+    return [face for gold, face in faces if not gold], [face for gold, face in faces if gold]
 
 
-def _face(written: str, field: str = "aside") -> int:
-    if written.lower() in ("worm", "w"):
-        return WORM
-    if written not in ("1", "2", "3", "4", "5"):
-        raise PickosimError(f'{field}: "{written}" is not a face; the faces are 1 to 5 and worm.')
-    return int(written)
-
-
-def _golden_mistakes(dice: Dice, rules: RuleSet) -> Iterator[str]:
-    """Why the golden die cannot be so: not used in the turn, without that face, in two places, or nowhere."""
-    aside, rolled = dice.golden_aside, dice.golden_roll
-    if aside and not dice.golden:
-        yield f"aside: +{face_name(aside)} is the golden die, which is not used in this turn."
-    for field, face in (("aside", aside), ("golden", rolled)):
+def _mistakes(dice: Dice, rules: RuleSet) -> Iterator[str]:
+    """Why the dice cannot be so."""
+    golden = (("aside", dice.golden_aside), ("golden", dice.golden_roll))
+    if dice.golden_aside and not dice.golden:
+        yield f"aside: +{face_name(dice.golden_aside)} is the golden die, which is not used in this turn."
+    for field, face in golden:
         if face and face not in rules.golden_die_faces:
             known = ", ".join(map(face_name, sorted(set(rules.golden_die_faces))))
             yield f"{field}: the golden die has no {face_name(face)}, only {known}."
-    if aside and rolled:
+    if all(face for _, face in golden):
         yield "golden: the golden die is already set aside, so it is not in the roll."
-    if dice.golden and dice.roll and not (aside or rolled):
+    if dice.golden and dice.roll and not any(face for _, face in golden):
         yield (
             "roll: the golden die is missing. If it is in this roll, add golden FACE; if it is set aside, "
             f"add +FACE to aside; if it is not used in this turn, add golden {UNUSED}."
         )
-
-
-def _white_mistakes(dice: Dice, white: int) -> Iterator[str]:
-    """Why there cannot be so many dice set aside or in the roll, of so many white dice."""
-    aside, rolled = len(dice.aside), len(dice.roll)
-    if aside > white:
-        yield f"aside: {aside} white dice are given, but there are only {white}."
+    aside, left = len(dice.aside), rules.dice - len(dice.aside)
+    if left < 0:
+        yield f"aside: {aside} white dice are given, but there are only {rules.dice}."
     if not dice.all_aside and not dice.all_rolled:
         yield "aside: no dice are given; add the dice set aside, or the dice rolled."
     if dice.all_rolled and len(set(dice.all_aside)) == FACES:
         yield "roll: all six faces are set aside, so the turn is over."
-    if dice.all_rolled and rolled != white - aside:
-        left = f"{white - aside} are left to roll ({white} minus {aside} set aside)"
-        yield f"roll: {rolled} white dice are given, but {left}."
+    if dice.all_rolled and len(dice.roll) != left:
+        yield (
+            f"roll: {len(dice.roll)} white dice are given, but {left} are left to roll ({rules.dice} minus {aside} "
+            "set aside)."
+        )

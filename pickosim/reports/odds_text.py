@@ -30,24 +30,16 @@ IN_WORMS = "expected"
 
 TWICE = "a stolen tile counts twice: you gain it, the rival loses it"
 
-IMPERATIVE = {
-    "keep": "keep",
-    "roll on": "roll on",
-    "again": "roll these dice again (weasel)",
-    "take": "take",
-    "steal": "steal",
-    "stop": "stop and fail",
-    "fail": "fail",
-}
-GERUND = {
+DEEDS = {
     "keep": "keeping",
     "roll on": "rolling on",
-    "again": "rolling these dice again (weasel)",
+    "roll these dice again (weasel)": "rolling these dice again (weasel)",
     "take": "taking",
     "steal": "stealing",
-    "stop": "stopping and failing",
+    "stop and fail": "stopping and failing",
     "fail": "failing",
 }
+"""What to do, and doing it."""
 
 _EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
 
@@ -187,30 +179,33 @@ def _advice(answer: Advice) -> str:
     if not answer.win_chances:
         unit = "worms on average" if answer.bot == IN_WORMS else f"to `{answer.bot}`"
         worth = f"worth {best.value:z.2f} {unit}"
-    said = [f"{_deed(answer, best, IMPERATIVE)}: {worth}, a tile in {_cases(best.claim)}"]
+    said = [f"{_deed(answer, best)}: {worth}, a tile in {_cases(best.claim)}"]
     for other in others[:1]:
         value = f"is worth {other.value:z.2f}"
         if answer.win_chances:
             value = f"leaves {percent(other.value)} to win"
-        said.append(f"{_deed(answer, other, GERUND)} {value}")
-    if answer.steals and answer.bot == IN_WORMS:
+        said.append(f"{_deed(answer, other, doing=True)} {value}")
+    uncertain = any(row.tile not in answer.situation.grill for row in [best, *others[:1]])
+    if answer.steals and answer.bot == IN_WORMS and uncertain:
         said.append(TWICE)
     return " ".join(map(sentence, said))
 
 
-def _deed(answer: Advice, row: Option, verbs: Mapping[str, str]) -> str:
-    """What an option is to do."""
-    if row.option == "fail":
-        return verbs["fail"]
+def _deed(answer: Advice, row: Option, doing: bool = False) -> str:
+    """What an option is to do, or `doing` it."""
     deeds = []
     if row.option == "set-aside":
-        deeds.append(f"{verbs['keep']} the {row.face}{'s' if row.dice and row.dice > 1 else ''}")
-    if "stop" in (row.option, row.then):
-        way = "take" if row.tile in answer.situation.grill else "steal"
-        deeds.append(f"{verbs[way]} tile {row.tile}" if row.tile else verbs["stop"])
+        deeds.append(("keep", f" the {row.face}{'s' if row.dice and row.dice > 1 else ''}"))
+    if row.tile:
+        deeds.append(
+            ("take" if row.tile in answer.situation.grill else "steal", f" tile {row.tile}")
+        )
+    elif "stop" in (row.option, row.then):
+        deeds.append(("stop and fail", ""))
     else:
-        deeds.append(verbs["again" if row.option == "roll-again" else "roll on"])
-    return " and ".join(deeds)
+        others = {"fail": "fail", "roll-again": "roll these dice again (weasel)"}
+        deeds.append((others.get(row.option, "roll on"), ""))
+    return " and ".join((DEEDS[verb] if doing else verb) + rest for verb, rest in deeds)
 
 
 def _by_value(answer: Advice) -> list[Option]:
