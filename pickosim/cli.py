@@ -25,15 +25,14 @@ from pickosim.commands.terminal import (
     write_any_character,
 )
 from pickosim.errors import PickosimError
-from pickosim.studies.kinds import KINDS
 
 PARTS: dict[str, tuple[str, ...]] = {
-    "runs": (*KINDS, "run", "extend", "resume", "show", "runs", "report"),
+    "runs": ("run", "extend", "resume", "show", "runs", "report"),
     "bots": ("new", "check", "strategies"),
     "games": ("watch", "odds"),
     "rules": ("rules",),
 }
-"""Modules that add commands to the app, in the order of the help."""
+"""Modules that add commands to the app, in the order of the help. Those of studies are made by the first."""
 
 MEANT = {
     **dict.fromkeys(
@@ -102,7 +101,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def whole_command(first: str = "") -> Any:
-    """The command with all that are part of it; if there is one of that name, only with its module."""
+    """The command with all that are part of it, or those of one module, if it is known to have the one of that name."""
     homes = [part for part, names in PARTS.items() if first in names]
     for part in homes or PARTS:
         import_module(f"pickosim.commands.{part}")

@@ -206,7 +206,15 @@ def test_rules_as_json(run):
     ("name", "arguments"),
     [
         ("watch-classic", ["eager", "random", "--seed", "3"]),
-        ("watch-extrawurm", ["eager", "random", "eager", "--rules", "extrawurm", "--game", "12"]),
+        (
+            "watch-extrawurm",
+            [
+                "eager",
+                "thief",
+                "eager",
+                *shlex.split("--rules extrawurm --game 58 --set turn_limit=24"),
+            ],
+        ),
         ("watch-unfinished", ["random", "random", "--set", "turn_limit=3"]),
     ],
 )

@@ -111,12 +111,12 @@ def watch(
         raise PickosimError("--summary goes neither with --why nor with --json.")
     _check_source(context, folder, position, lost_by)
     from pickosim.bots.guard import GAME_SECONDS, answer_seconds, check_seconds
-    from pickosim.games.positions import load_position, position_text, read_positions
-    from pickosim.games.positions import position_at as taken_at
     from pickosim.games.trace import traced_game, traced_position
 
     limit = check_seconds(GAME_SECONDS if seconds is None else seconds)
     if position is not None:
+        from pickosim.games.positions import load_position, read_positions
+
         start = read_positions(load_position(position))
         with compiling(), answer_seconds(limit):
             events, mistake = traced_position(start, bots or start.bots_named_in(position), why=why)
@@ -136,6 +136,9 @@ def watch(
 
                 match = make_match(bots or [], load_rule_set(rules, sets), seed)
             if position_at is not None:
+                from pickosim.games.positions import position_at as taken_at
+                from pickosim.games.positions import position_text
+
                 print(position_text(next(taken_at(match, game, position_at).objects)))
                 return
             events, mistake = traced_game(match, game, why=why)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pickosim.bots.loading import BotLike
 from pickosim.bots.view import Turn
@@ -18,9 +18,11 @@ from pickosim.errors import PickosimError, StrategyError
 from pickosim.games.ask import bot_of, explanation
 from pickosim.games.batch import Batch
 from pickosim.games.match import Match, check_numbers
-from pickosim.games.positions import Positions
 from pickosim.rules import SPECIALISTS, face_name
 from pickosim.solver.valuation import Valuation
+
+if TYPE_CHECKING:
+    from pickosim.games.positions import Positions
 
 Event = dict[str, Any]
 
