@@ -95,6 +95,8 @@ def _traced(
 
 def _with_lines(match: Match, events: list[Event], begun: Mapping[int, Table]) -> Iterator[Event]:
     """The events, and before those of a turn its position in one line, if the table of its beginning is there."""
+    if begun:  # imported here because most games are watched without
+        from pickosim.games.positions import Positions
     turn = 0
     for event in events:
         if event.get("turn", turn) != turn:
