@@ -139,6 +139,7 @@ _ALL = (
     _text("group", "group", "Which of them."),
     _text("verdict", "verdict", "`too strong` or `too weak` if the corrected interval of `from_others` lies outside the band, `balanced` if it lies inside, otherwise `undecided`."),
     _count("more_games", "more games", "If undecided: the number of further ordinary games that gives a verdict with a chance of about 80 %, if the difference is as measured; null if that is beyond reach.", pl.Int64),
+    _text("note", "note", "What to keep in mind of how a bot plays by these rules, e.g. by which net; null if nothing."),
     _count("players", "players", "Players per game."),
     _count("seat", "seat", "The seat; 0 begins."),
     _count("turn", "turn", "Number of a turn, counted from 1 over the whole game."),

@@ -401,12 +401,15 @@ class Outlook:
     rows: list[Result]
     win_chances: bool
     """Whether values are chances to win."""
+    notes: tuple[str, ...] = ()
+    """What to keep in mind of these, in sentences."""
 
     def as_json(self) -> dict[str, Any]:
         """The situation, the value of the turn, and one object per result."""
         return {
             **self.situation.as_json(),
             "bot": self.bot,
+            **({"notes": list(self.notes)} if self.notes else {}),
             "golden_die": self.golden_die,
             "value": self.value,
             "results": [row._asdict() for row in self.rows],
@@ -426,12 +429,15 @@ class Advice:
     """Whether values are chances to win."""
     steals: bool
     """Whether any total steals a tile."""
+    notes: tuple[str, ...] = ()
+    """What to keep in mind of these, in sentences."""
 
     def as_json(self) -> dict[str, Any]:
         """The situation, the value of the best option, and one object per option."""
         return {
             **self.situation.as_json(),
             "bot": self.bot,
+            **({"notes": list(self.notes)} if self.notes else {}),
             "value": self.value,
             "options": [row._asdict() for row in self.rows],
         }
@@ -463,6 +469,11 @@ def _in_win_chances(match: Match) -> bool:
     """Whether the bot's values are chances to win."""
     bot = match.strategies[0]
     return isinstance(bot, Valuation) and bot.values_are_win_chances
+
+
+def _notes(match: Match, table: Positions) -> tuple[str, ...]:
+    """What to keep in mind of win chances here."""
+    return (*match.notes, *table.notes) if _in_win_chances(match) else ()
 
 
 # ------------------------------------------------------------------------- on the engine's table
@@ -575,7 +586,15 @@ def _outlook(match: Match, situation: Situation, table: Positions) -> Outlook:
         golden = bool(ask(match, position.turn("use_golden_die"), "use_golden_die")[0])
     play = _solve(_with_golden_die(position) if golden else position)
     value = float(play.solution[play.graph.start])
-    return Outlook(situation, match.specs[0], golden, value, _results(play), _in_win_chances(match))
+    return Outlook(
+        situation,
+        match.specs[0],
+        golden,
+        value,
+        _results(play),
+        _in_win_chances(match),
+        _notes(match, table),
+    )
 
 
 def _results(play: _Play) -> list[Result]:
@@ -628,7 +647,14 @@ def _advice(match: Match, situation: Situation, table: Positions, dice: Dice) ->
     options[options.index(best)] = best._replace(best=True)
     steals = bool((play.ends.claimable & ~turn.grill[0]).any())
     return Advice(
-        situation, match.specs[0], dice, best.value, options, _in_win_chances(match), steals
+        situation,
+        match.specs[0],
+        dice,
+        best.value,
+        options,
+        _in_win_chances(match),
+        steals,
+        _notes(match, table),
     )
 
 

@@ -2,11 +2,11 @@
 
 from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar
 
-from pickosim.bots.loading import load_bot
 from pickosim.bots.view import After, FloatArray
-from pickosim.learning.weights import Weights, chances_after, read_weights
+from pickosim.learning.nearest import chances_after, nearest
+from pickosim.learning.weights import Weights, read_weights
 from pickosim.rule_files import as_arguments
 from pickosim.rules import RuleSet
 from pickosim.solver.valuation import Valuation
@@ -14,19 +14,26 @@ from pickosim.solver.valuation import Valuation
 WEIGHTS = Path(__file__).parent / "weights"
 """One file per rule set and number of players, written by `pickosim train`."""
 
+BETTER = frozenset[tuple[str, int]]()
+"""Rules, as arguments, and players that the nets were not trained for, where the champion was measured to win more than
+`winner` against `expected`; the figures are in docs/champion.md.
+"""
+
+NO_BETTER = frozenset[tuple[str, int]]()
+"""The same, where it was not."""
+
 
 class Champion(Valuation):
     """Maximises its chance to win the game, learned by self-play, with perfect dice play.
 
-    A small net says the chance to win of any position. Its weights are for certain rules and numbers of players;
-    `weights` is a file for others, see `pickosim train`. Without weights it does not play, or plays like `winner` if
-    that is named as `fallback`.
+    A small net says the chance to win of any position. The nets were trained for certain rules and numbers of players;
+    with others the nearest plays: with or without the expansion, and of as many players, or of five where there are
+    more. `weights` is a file with a net of your own, see `pickosim train`.
 
     Origin: pickosim, see docs/champion.md.
     """
 
     weights: Path | None = None
-    fallback: Literal["none", "winner"] = "none"
 
     data_files: ClassVar = tuple(
         f"{WEIGHTS.name}/{path.name}" for path in sorted(WEIGHTS.glob("*.npz"))
@@ -38,46 +45,37 @@ class Champion(Valuation):
             read_weights(self.weights)
 
     def value(self, after: After) -> FloatArray:
-        weights = self.weights_for(after.rules, after.players)
-        if weights is None:
-            instead = load_bot(self.fallback)
-            assert isinstance(instead, Valuation)
-            return instead.value(after)
-        return chances_after(after, weights.net)
+        return chances_after(after, self.weights_for(after.rules, after.players))
 
     def objection(self, rules: RuleSet, players: int) -> str:
-        if self.weights_for(rules, players) is not None or self.fallback == "winner":
+        if self.weights is None:
             return ""
-        if self.weights is not None:
-            return f"{read_weights(self.weights).objection(rules, players)} ({self.weights})."
+        objection = read_weights(self.weights).objection(players)
+        return objection and f"{objection} ({self.weights})."
+
+    def note(self, rules: RuleSet, players: int) -> str:
+        net = self.weights_for(rules, players).described(rules, players)
+        if not net:
+            return ""
         given = " ".join(as_arguments(rules))
-        near = [
-            weights.objection(rules, players)
-            for weights in map(read_weights, self._files())
-            if (weights.rules.name, weights.players) == (rules.name, players)
-        ]
-        missing = f"it has no weights for the rules {rules.name} with {players} players"
-        return (
-            f"{near[0] if near else missing}. To train weights for that: "
-            f"pickosim train {given} --players {players} --out my_champion.npz; then play "
-            "champion:weights=my_champion.npz. Or let it play like winner: champion:fallback=winner."
-        )
+        measured = None if self.weights else (given, players)
+        if measured in BETTER:
+            return f"by {net}"
+        if measured in NO_BETTER:
+            train = f"pickosim train {given} --players {players} --out my_champion.npz"
+            return f"by {net}, which is no better than `winner` here; to train one for these rules: {train}"
+        return f"by {net}, which was not measured for these rules"
 
-    def weights_for(self, rules: RuleSet, players: int) -> Weights | None:
-        """The weights for a game, or None."""
-        return _fitting(self._files(), rules, players)
-
-    def _files(self) -> tuple[Path, ...]:
-        """The files to look for weights in."""
+    def weights_for(self, rules: RuleSet, players: int) -> Weights:
+        """The weights for a game: those that are nearest."""
         if self.weights is not None:
-            return (self.weights,)
-        return tuple(map(WEIGHTS.parent.joinpath, self.data_files))
+            return read_weights(self.weights)
+        files = tuple(map(WEIGHTS.parent.joinpath, self.data_files))
+        return _nearest(files, rules, players)
 
 
 @lru_cache(maxsize=256)
-def _fitting(files: tuple[Path, ...], rules: RuleSet, players: int) -> Weights | None:
-    for file in files:
-        weights = read_weights(file)
-        if not weights.objection(rules, players):
-            return weights
-    return None
+def _nearest(files: tuple[Path, ...], rules: RuleSet, players: int) -> Weights:
+    weights = nearest(map(read_weights, files), rules, players)
+    assert weights is not None
+    return weights

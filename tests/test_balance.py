@@ -35,7 +35,7 @@ from pickosim.runs import run as run_module
 from pickosim.runs.folder import RunFolder
 from pickosim.runs.run import Results
 from pickosim.stats.intervals import Estimate
-from pickosim.studies.balance import Balance, Part, default_bots, on_tile
+from pickosim.studies.balance import Balance, Part, on_tile
 from pickosim.studies.balance_findings import findings
 from pickosim.studies.ladder import strongest
 from pickosim.studies.options import make_options
@@ -812,11 +812,7 @@ def test_the_command_line(tmp_path, capsys):
     assert not Path(tmp_path / "no").exists()
 
 
-def test_the_default_bots_include_the_strongest_bot_that_can_play():
-    extrawurm = load_rules("extrawurm")
-    heuristics = ["eager", "cautious"]
-    assert default_bots(extrawurm, [2, 4], other_rules=False) == [*heuristics, "champion"]
-    assert default_bots(extrawurm, [4, 6], other_rules=False) == [*heuristics, "winner"]
-    assert default_bots(extrawurm, [4], other_rules=True) == [*heuristics, "winner"]
-    boxed = load_rules("extrawurm-box")
-    assert default_bots(boxed, [4], other_rules=False) == [*heuristics, "winner"]
+def test_the_strongest_bot_plays_by_default_with_any_rules():
+    for rules, players in (("extrawurm-box", 4), ("extrawurm", 6)):
+        study = Balance(rules, players=players, games=2, sensitivity=True).checked()
+        assert [entrant.name for entrant in study.entrants] == ["eager", "cautious", "champion"]

@@ -18,11 +18,14 @@ import numpy as np
 import polars as pl
 import pytest
 import reference
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from test_engine import odd_rules
 
 import pickosim
 from pickosim import cli
 from pickosim.bots.digest import source_digest
-from pickosim.bots.loading import built_in_bots, built_in_players, load_bot
+from pickosim.bots.loading import load_bot
 from pickosim.engine.results import POSITION, Positions
 from pickosim.engine.rulebook import NOTHING, SEATS, rulebook
 from pickosim.errors import BotError, PickosimError
@@ -35,9 +38,10 @@ from pickosim.learning import net as nets
 from pickosim.learning.features import FEATURES_VERSION, features_of, layout_for
 from pickosim.learning.fit import calibrated, errors_of, new_parameters, targets_of
 from pickosim.learning.layers import LOGIT_ONE, Net
+from pickosim.learning.nearest import Learned, adapted
 from pickosim.learning.net import chances_of, curve, logits_of, rounded, widened, win_chances
-from pickosim.learning.weights import Learned, Weights, as_bytes, read_weights, weights_of
-from pickosim.rule_files import PRESETS, load_rules
+from pickosim.learning.weights import Weights, as_bytes, read_weights, weights_of
+from pickosim.rule_files import PRESETS, load_rules, presets
 from pickosim.rules import SPECIALISTS, RuleSet
 from pickosim.runs.tasks import add
 from pickosim.studies.calibrate import calibrate, clustered, position_sums
@@ -413,7 +417,7 @@ def test_any_rules_can_be_trained(tmp_path):
     pickosim.train(rules, 3, games=12, rounds=2, test_games=9, workers=1, out=path)
     weights = read_weights(path)
     assert (weights.rules, weights.players) == (rules, 3)
-    for trace in trace_games(make_match([Learned(weights.net)] * 3, rules), 0, 3, check=True):
+    for trace in trace_games(make_match([Learned(weights)] * 3, rules), 0, 3, check=True):
         reference.check(trace)
 
 
@@ -481,28 +485,142 @@ def test_the_champion_s_chances_are_right_within_a_point(rules, players):
 # -------------------------------------------------------------------------------------------- the champion
 
 
-def test_the_champion_says_how_to_train_it_for_other_rules():
-    with pytest.raises(BotError) as error:
-        make_match(["champion"] * 3, load_rules("french", ["dice=7"]))
-    assert "pickosim train --rules french --set dice=7 --players 3 --out" in str(error.value)
-    assert "champion" not in built_in_players(load_rules("french"), 3)
-    assert set(built_in_bots()) - set(built_in_players(load_rules("french"), 3)) == {"champion"}
+@pytest.mark.parametrize("rules", PRESETS)
+@pytest.mark.parametrize("players", range(2, 8))
+def test_the_champion_plays_every_preset(rules, players):
+    check_champion(load_rules(rules), players)
 
 
-def test_without_weights_the_champion_plays_like_winner_if_asked_to():
-    games = [
-        play_games(make_match([bot, "random", "random"], "short", 1), 0, 20)
-        for bot in ("champion:fallback=winner", "winner")
-    ]
-    assert (games[0].score == games[1].score).all()
+@settings(
+    max_examples=12,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
+@given(st.integers(2, 7).flatmap(lambda players: st.tuples(odd_rules(players), st.just(players))))
+def test_the_champion_plays_odd_rules(table):
+    check_champion(*table)
+
+
+def check_champion(rules: RuleSet, players: int) -> None:
+    """Its games are legal, the same again, and its note names the net unless it is its own."""
+    match = make_match(["champion"] * players, rules, 1)
+    trace = trace_games(match, 0, 2, check=True)
+    for game in trace:
+        reference.check(game)
+    assert trace == trace_games(match, 0, 2)
+    trained = {(weights.rules.name, weights.players) for weights in map(read_weights, SHIPPED)}
+    bot = match.strategies[0]
+    net = bot.weights_for(rules, players)
+    assert net.players == min(players, 5)
+    note = bot.note(rules, players)
+    if (rules.name, players) in trained and rules in presets():
+        assert note == ""
+    elif note:
+        assert note.startswith(f"by the net for {net.rules.name}")
+    else:  # only turn limit or starts of specialists differ
+        assert layout_for(match.books) == layout_for(rulebook(net.rules, players))
+
+
+def test_a_note_says_what_the_net_was_trained_for():
+    bot = load_bot("champion")
+    notes = {
+        ("extrawurm", "apple_worms=4", 2): "the net for extrawurm, where apple_worms is 3",
+        ("classic", "dice=7", 3): "the net for classic, where dice is 8",
+        (
+            "classic",
+            "dice=8",
+            6,
+        ): "the net for classic with 5 players, so that of the rivals only the best 4 count",
+    }
+    for (rules, option, players), wanted in notes.items():
+        assert wanted in bot.note(load_rules(rules, [option]), players)
+    assert not bot.note(load_rules("extrawurm", ["specialists.apple=33"]), 4)
+    found = pickosim.tournament(
+        ["champion", "eager"], load_rules("short"), games=4, seed=1, workers=1
+    )
+    notes = dict(found.standings.select("bot", "note").iter_rows())
+    assert notes["eager"] is None
+    assert notes["champion"].startswith("by the net for classic, where flip_returned is false")
+    assert any("`champion` plays short" in remark for remark in found.remarks)
+
+
+def test_facts_of_other_tiles_are_those_of_the_nearest():
+    """By the numbers of facts: 21 to 36 in steps of 1, against 20, 28 and 40."""
+    rules, net = load_rules("classic"), random_net("classic", 3)
+    weights = Weights(net, rules, 3, {})
+    assert (adapted(weights, rules, 3).net.facts == net.facts).all()
+    other = rules.with_options({"tiles": {"20": 1, "28": 2, "40": 3}, "exact_only": []})
+    found = adapted(weights, other, 3)
+    then, now = layout_for(rulebook(rules, 3)), found.layout
+    pairs = {(0, 0), (1, 7), (2, 15)}
+    for tile, nearest in pairs:
+        assert (found.net.facts[now.grill + tile] == net.facts[then.grill + nearest]).all()
+        place, old = now.second + 2 * 4 + tile, then.second + 2 * 17 + nearest
+        assert (found.net.facts[place] == net.facts[old]).all()
+    nobody = found.net.facts[now.top + 4 + 3], net.facts[then.top + 17 + 16]
+    assert (nobody[0] == nobody[1]).all()
+    assert (
+        found.net.facts[now.lead_count + 4 * 9 + 3] == net.facts[then.lead_count + 17 * 9 + 3]
+    ).all()
+    assert (found.net.facts[now.turns : now.facts] == net.facts[then.turns : then.facts]).all()
+
+
+def test_a_net_does_not_see_a_specialist_that_it_does_not_know():
+    """One without the raven: holding it is like holding nothing, and where it stands is unknown; all else is as before."""
+    rules, players = load_rules("extrawurm"), 3
+    whole = random_net("extrawurm", players)
+    now, k = layout_for(rulebook(rules, players)), SPECIALISTS.index("raven")
+    tiles, six = len(rules.tiles), len(SPECIALISTS)
+    gone = {now.holds + step * (six + 1) + k for step in range(players)}
+    gone |= set(range(now.place + k * tiles, now.place + (k + 1) * tiles))
+    kept = np.array([fact for fact in range(now.facts) if fact not in gone])
+    known = tuple(name for name in SPECIALISTS if name != "raven")
+    fewer = Weights(whole._replace(facts=whole.facts[kept]), rules, players, {}, known)
+    read = weights_of(as_bytes(fewer))
+    found = adapted(read, rules, players).net.facts
+    assert (found[kept] == whole.facts[kept]).all()
+    assert not found[now.place + k * tiles : now.place + (k + 1) * tiles].any()
+    for step in range(players):
+        held, nothing = now.holds + step * (six + 1) + np.array([k, six])
+        assert (found[held] == whole.facts[nothing]).all()
+
+
+def test_of_more_rivals_the_best_count():
+    """Five players by a net for three: as in the game of three that is left without the two worst."""
+    rules = load_rules("extrawurm")
+    weights = Weights(random_net("extrawurm", 3), rules, 3, {})
+    positions = made_up_positions(rules, 5, 200)
+    positions["over"] = False
+    fewer = np.zeros(200, POSITION)
+    seat = 3
+    apple = rules.apple_worms * (positions["holds"] == SPECIALISTS.index("apple"))
+    scores = positions["worms"] + positions["bratworms"] + apple
+    for row, (position, score) in enumerate(zip(positions, scores.tolist(), strict=True)):
+        rivals = [(seat + step) % 5 for step in range(1, 5)]
+        best = sorted(rivals, key=lambda rival: -score[rival])[:2]
+        fewer[row] = position
+        for k, player in enumerate([seat, *sorted(best, key=rivals.index)]):
+            for field in POSITION.names:
+                if position[field].ndim and field != "place":
+                    fewer[field][row, k] = position[field][player]
+    found = adapted(weights, rules, 5).win_chances(positions, seat)
+    assert (found == adapted(weights, rules, 3).win_chances(fewer, 0)).all()
+    assert len(np.unique(found)) > 100
 
 
 def test_weights_for_something_else_are_refused(tiny, tmp_path):
     path, _ = tiny
-    with pytest.raises(BotError, match="for 2 players, not 3"):
-        make_match([f"champion:weights={path}"] * 3)
-    with pytest.raises(BotError, match="where dice is 8, not 7"):
-        make_match([f"champion:weights={path}"] * 2, load_rules("classic", ["dice=7"]))
+    three = tmp_path / "three.npz"
+    three.write_bytes(as_bytes(Weights(random_net("classic", 3), load_rules("classic"), 3, {})))
+    with pytest.raises(BotError, match="for 3 players, and 2 are fewer"):
+        make_match([f"champion:weights={three}"] * 2)
+    bot = load_bot(f"champion:weights={path}")
+    for rules, players in (("classic", 3), ("extrawurm", 4), ("french", 2)):
+        assert "not measured for these rules" in bot.note(load_rules(rules), players)
+        play_games(make_match([bot] * players, rules, 1), 0, 2)
+    assert not bot.note(load_rules("classic"), 2)
     (tmp_path / "not.npz").write_bytes(b"weights")
     with pytest.raises(BotError, match="does not hold weights"):
         load_bot(f"champion:weights={tmp_path / 'not.npz'}")
@@ -574,7 +692,7 @@ def test_the_calibration_counts_every_position_once(tiny, tmp_path):
     path, _ = tiny
     spec = f"champion:weights={path}"
     found = calibrate(spec, games=60, seed=4, out=tmp_path / "run")
-    played = record_games(make_match([Learned(read_weights(path).net)] * 2, "classic", 4), 0, 60)
+    played = record_games(make_match([Learned(read_weights(path))] * 2, "classic", 4), 0, 60)
     going = ~played.positions["over"]
     number = int(going.sum())
     deciles, by_lead = found.deciles, found.by_lead
@@ -592,10 +710,13 @@ def test_the_calibration_counts_every_position_once(tiny, tmp_path):
     assert ahead > by_lead.filter(pl.col("lead") < -3)["predicted"].mean() + 0.2
     # The same sums from several chunks, in any order.
     parts = [
-        position_sums(record_games(played_match(path), k, 30), read_weights(path)) for k in (30, 0)
+        position_sums(
+            record_games(played_match(path), k, 30), load_rules("classic"), read_weights(path)
+        )
+        for k in (30, 0)
     ]
     together = add(parts[0], parts[1])
-    whole = position_sums(played, read_weights(path))
+    whole = position_sums(played, load_rules("classic"), read_weights(path))
     assert all((together[name] == whole[name]).all() for name in whole)
 
 
@@ -611,13 +732,13 @@ def test_a_lead_is_over_the_best_rival():
         left = sum(w for k, w in enumerate(rules.tiles.values()) if after["grill"] >> k & 1)
         if not after["over"]:
             wanted[min(left // 5, 8), min(max(lead, -10), 10)] += 1
-    found = position_sums(played, weights)["lead_won"][:, 0].reshape(9, 21)
+    found = position_sums(played, rules, weights)["lead_won"][:, 0].reshape(9, 21)
     counted = {(band, lead - 10): found[band, lead] for band, lead in np.argwhere(found)}
     assert counted == wanted
 
 
 def played_match(path):
-    return make_match([Learned(read_weights(path).net)] * 2, "classic", 4)
+    return make_match([Learned(read_weights(path))] * 2, "classic", 4)
 
 
 def test_errors_over_games_are_those_of_a_ratio_of_sums():
@@ -676,23 +797,9 @@ def test_a_best_response_starts_from_weights_and_is_tested_against_its_bot(tiny,
 
 def test_weights_for_something_else_are_no_start(tiny, tmp_path):
     path, _ = tiny
-    with pytest.raises(PickosimError, match="its weights are for 2 players, not 3"):
-        pickosim.train(players=3, games=40, start=path, out=tmp_path / "other.npz")
-    with pytest.raises(PickosimError, match="champion: it has no weights for the rules french"):
-        pickosim.train(rules="french", games=40, against="champion", out=tmp_path / "other.npz")
-
-
-def test_the_champion_plays_wherever_specialists_start():
-    champion = load_bot("champion")
-    elsewhere = load_rules("extrawurm", ["specialists.apple=33"])
-    assert not champion.objection(elsewhere, 4)
-    changed = load_rules("extrawurm", ["apple_worms=4"])
-    assert "where apple_worms is 3, not 4" in champion.objection(changed, 4)
-    tally = play_games(make_match(["champion"] * 4, elsewhere, 1), 0, 20)
-    assert tally.finished.all()
-    # A net for a game without specialists has no features for them.
-    with_one = load_rules("classic", ["specialists.weasel=25"])
-    assert "neither specialists nor bratworms" in champion.objection(with_one, 2)
+    for rules, players in (("classic", 3), ("extrawurm", 2)):
+        with pytest.raises(PickosimError, match="is for classic with 2 players; start from"):
+            pickosim.train(rules, players, games=40, start=path, out=tmp_path / "other.npz")
 
 
 def test_what_a_net_has_learned_before_is_not_lost(tiny, tmp_path):

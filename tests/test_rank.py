@@ -13,7 +13,7 @@ from play_ladders import PLAYED
 
 import pickosim
 from pickosim import load_rules
-from pickosim.bots.loading import built_in_players
+from pickosim.bots.loading import built_in_bots
 from pickosim.engine.tally import PARTS
 from pickosim.rules import RULES_VERSION
 from pickosim.stats.ratings import rate, rating_among
@@ -101,7 +101,7 @@ def test_the_remarks_say_what_ratings_are_relative_to():
 @pytest.mark.parametrize(("name", "players"), PLAYED)
 def test_the_ladder_has_all_built_in_bots_that_play_there(name, players):
     ratings = ladder(load_rules(name), players).ratings
-    assert sorted(ratings) == sorted(built_in_players(load_rules(name), players)), "make ladder"
+    assert sorted(ratings) == sorted(built_in_bots()), "make ladder"
     assert ratings[ANCHOR] == 1500
     assert list(ratings.values()) == sorted(ratings.values(), reverse=True)
     stored = json.loads(FILE.read_text(encoding="utf-8"))[f"{name} {players}"]
@@ -193,4 +193,4 @@ def test_without_a_ladder_the_ratings_are_those_of_the_games():
     ranked = pickosim.rank("threshold:target=24", "french", players=3, games=1_000)
     assert any(remark.startswith("There is no ladder for these rules") for remark in ranked.remarks)
     assert ranked.ladder.filter(pl.col("bot") == ANCHOR)["rating"].item() == 1500
-    assert len(ranked.ladder) == len(built_in_players(load_rules("french"), 3)) + 1
+    assert len(ranked.ladder) == len(built_in_bots()) + 1

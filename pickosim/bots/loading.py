@@ -46,7 +46,6 @@ from pickosim.bots.guard import Guard, is_from_bot, place_in_bot, time_limit
 from pickosim.bots.strategy import Strategy, bot_name, with_parameters
 from pickosim.errors import AnswerError, BotError, suggest
 from pickosim.files import read_regular
-from pickosim.rules import RuleSet
 
 
 class Given(NamedTuple):
@@ -194,11 +193,6 @@ def built_in_bots() -> list[str]:
 def names_built_in(spec: str) -> bool:
     """Whether a spec names a built-in bot: to load it runs no code but pickosim's own."""
     return parts_of(spec)[0] in built_in_bots()
-
-
-def built_in_players(rules: RuleSet, players: int) -> list[str]:
-    """Names of the built-in bots that play by some rules with that many players."""
-    return [name for name in built_in_bots() if not load_bot(name).objection(rules, players)]
 
 
 def installed_bots() -> list[str]:

@@ -97,6 +97,13 @@ class Strategy(ABC):
         """
         return ""
 
+    def note(self, rules: RuleSet, players: int) -> str:
+        """What to keep in mind of how the bot plays by these rules at a table of so many; by default nothing.
+
+        The rest of a sentence that begins with the bot and "plays".
+        """
+        return ""
+
     def explain(self, turn: Turn) -> list[tuple[str, float]]:
         """For `pickosim watch --why`: the options of `turn.question` in a single game, with values.
 

@@ -119,7 +119,9 @@ def watch(
 
         start = read_positions(load_position(position))
         with compiling(), answer_seconds(limit):
-            events, mistake = traced_position(start, bots or start.bots_named_in(position), why=why)
+            seated = bots or start.bots_named_in(position)
+            events, mistake = traced_position(start, seated, why=why)
+            notes = [*start.match(seated).notes, *start.notes]
     else:
         with (
             compiling(),
@@ -142,14 +144,18 @@ def watch(
                 print(position_text(next(taken_at(match, game, position_at).objects)))
                 return
             events, mistake = traced_game(match, game, why=why)
+            notes = match.notes
     if as_json:
         for event in events:
             print(json_of(event, indent=None))
     else:
+        from rich.text import Text
+
         from pickosim.reports.layout import hanging
         from pickosim.reports.story import story, summary
 
-        show(*(hanging(line) for line in (summary if in_short else story)(events)))
+        told = (summary if in_short else story)(events)
+        show(*(hanging(line) for line in (*told, *map(Text, notes))))
     if mistake is not None:
         raise mistake
 

@@ -68,6 +68,16 @@ class Match:
             rotations=(),
         )
 
+    @property
+    def notes(self) -> list[str]:
+        """What there is to keep in mind of how its bots play by these rules, in sentences."""
+        players = len(self.strategies)
+        notes = {
+            spec: bot.note(self.rules, players)
+            for spec, bot in zip(self.specs, self.strategies, strict=True)
+        }
+        return [f"`{spec}` plays {note}." for spec, note in notes.items() if note]
+
     def replay_command(self, game: int, rotation: int = 0) -> str:
         """The command that shows one game of this match."""
         if not self.is_dealt:

@@ -105,6 +105,11 @@ _ROWS = {"grill": "on the grill", "flipped": "flipped"}
 _MOST_COUNTED = 1_000_000
 """More than a game of 60,000 turns counts of anything: no turn has more than 14 rolls."""
 
+USUAL_TURNS, TURNS_PER_TILE = 8, 8
+"""A position that does not say its turn may be after 8 turns, and 8 more for each tile on a stack: games of `expected`
+have 99.9 % of their positions within that.
+"""
+
 _OWN_NAMES: Mapping[str, str] = MappingProxyType({})
 """Messages call fields by their own names."""
 
@@ -120,6 +125,8 @@ class Positions:
     """(N,)"""
     table: Table
     """(N,) at the beginning of a turn."""
+    has_turn: bool = True
+    """Whether they say how many turns were played."""
     dice: tuple[Dice | None, ...] = ()
     """(N,): the dice of turns under way; () if there are none."""
 
@@ -150,6 +157,22 @@ class Positions:
                 f"The positions have {seats} seats, so they need {seats} bots, not {len(bots)}."
             )
         return make_match(bots, self.rules, self.seeds[0], is_dealt=False)
+
+    @property
+    def notes(self) -> list[str]:
+        """Of a single position: that more tiles are face down than its turns allow, if so."""
+        (game,), rules = self.table, self.rules
+        flipped, grill = (int(game[name]).bit_count() for name in ("flipped", "grill"))
+        held = len(rules.tiles) - flipped - grill
+        turns = int(game["turn"]) - 1 if self.has_turn else USUAL_TURNS + TURNS_PER_TILE * held
+        # Every tile of a stack took a turn, and so did every fail, mostly with a tile to lose that took another.
+        fails = (turns - held) // (1 if rules.flip_without_return else 2)
+        if flipped <= max(0, fails) * (2 if rules.lost_tile == "removed" else 1):
+            return []
+        after = f"after {turns} turns" if self.has_turn else f"with {held} on stacks"
+        return [
+            f"{flipped} tiles are face down {after}, which does not come up in games: win chances may be far off here."
+        ]
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -473,7 +496,9 @@ def read_tables(given: Given, names: Mapping[str, str] = _OWN_NAMES) -> Position
         raise PickosimError(
             "Positions that are played together must have the same rules and as many players."
         )
-    return Positions(next(iter(rules.values())), tuple(bots), tuple(seeds), table, tuple(dice))
+    has_turn = all("turn" in fields for fields in objects)
+    played = next(iter(rules.values()))
+    return Positions(played, tuple(bots), tuple(seeds), table, has_turn, tuple(dice))
 
 
 def _parsed(name: str, text: str) -> Any:

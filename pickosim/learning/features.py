@@ -76,50 +76,74 @@ class Layout(NamedTuple):
     """Worms per step of a lead."""
 
 
-@cache
-def layout_of(tiles: int, players: int, specialists: bool, worms: int) -> Layout:
-    """The layout for so many tiles with so many worms in all."""
-    leads, close = 2 * MOST_LEAD + 1, 2 * CLOSE_LEAD + 1
-    rivals, some = players - 1, MOST_COUNT + 1
-    # Per group: slots, and facts per slot.
-    sizes = {
-        "grill": (tiles, 1),
-        "top": (players, tiles + 1),
-        "second": (players, tiles + 1),
-        "size": (players, some),
+class Axis(NamedTuple):
+    """The slots of a group of features, or the facts of each slot."""
+
+    size: int
+    of: str = ""
+    """What they are numbered by, if that differs between rules: `tile`, `tiles left` or `specialist`; one more stands
+    for none."""
+
+
+def groups_of(tiles: int, players: int, specialists: int) -> dict[str, tuple[Axis, Axis]]:
+    """The slots of each group of features, and the facts of each slot; no specialists: a game without the expansion."""
+    leads, close = Axis(2 * MOST_LEAD + 1), Axis(2 * CLOSE_LEAD + 1)
+    one, each, rivals, some = Axis(1), Axis(players), Axis(players - 1), Axis(MOST_COUNT + 1)
+    tile, count = Axis(tiles + 1, "tile"), Axis(tiles + 1, "tiles left")
+    groups = {
+        "grill": (Axis(tiles, "tile"), one),
+        "top": (each, tile),
+        "second": (each, tile),
+        "size": (each, some),
         "lead": (rivals, leads),
-        "tie": (rivals, 3),
-        "left": (1, MOST_LEFT + 1),
-        "tiles_left": (1, tiles + 1),
-        "lead_left": (1, close * _GROUPS),
-        "lead_count": (1, close * (tiles + 1)),
-        "classes": (_CLASSES, some),
-        "lowest": (1, tiles + 1),
-        "highest": (1, tiles + 1),
-        "turns": (1, MOST_TURNS + 1),
-    }
-    with_specialists = {
-        "holds": (players, len(SPECIALISTS) + 1),
-        "bratworms": (players, some),
-        "place": (len(SPECIALISTS), tiles),
-        "supply": (1, some),
+        "tie": (rivals, Axis(3)),
+        "left": (one, Axis(MOST_LEFT + 1)),
+        "tiles_left": (one, count),
+        "lead_left": (close, Axis(_GROUPS)),
+        "lead_count": (close, count),
+        "classes": (Axis(_CLASSES), some),
+        "lowest": (one, tile),
+        "highest": (one, tile),
+        "turns": (one, Axis(MOST_TURNS + 1)),
     }
     if specialists:
-        sizes |= with_specialists
-    begin, at, slots = dict.fromkeys(with_specialists, 0), 1, 0
-    for name, (number, facts) in sizes.items():
+        groups |= {
+            "holds": (each, Axis(specialists + 1, "specialist")),
+            "bratworms": (each, some),
+            "place": (Axis(specialists, "specialist"), Axis(tiles, "tile")),
+            "supply": (one, some),
+        }
+    return groups
+
+
+_COMBINED = ("lead_left", "lead_count")
+"""Groups of a single slot, whose facts are pairs."""
+
+
+@cache
+def layout_of(tiles: int, players: int, specialists: int, worms: int) -> Layout:
+    """The layout for so many tiles with so many worms in all."""
+    begin, at, slots = dict.fromkeys(("holds", "bratworms", "place", "supply"), 0), 1, 0
+    for name, (number, facts) in groups_of(tiles, players, specialists).items():
         begin[name] = at
-        at += number * facts
-        slots += number
+        at += number.size * facts.size
+        slots += 1 if name in _COMBINED else number.size
     return Layout(**begin, facts=at, slots=slots, unit=max(1, round(worms / WORMS_APART)))
 
 
-def layout_for(books: Books) -> Layout:
-    """The layout for a rulebook."""
+def has_expansion(rules: RuleSet) -> bool:
+    """Whether there are specialists or bratworms."""
+    return bool(rules.specialists) or rules.bratworms > 0
+
+
+def layout_for(books: Books, expansion: bool | None = None) -> Layout:
+    """The layout for a rulebook, with or without the features of the expansion; by default as its rules are."""
     book = books[0]
     tiles = int(book["tiles"])
-    extra = bool(book["specialists"]) or int(book["bratworms"]) > 0
-    return layout_of(tiles, int(book["players"]), extra, int(book["worms"][:tiles].sum()))
+    if expansion is None:
+        expansion = bool(book["specialists"]) or int(book["bratworms"]) > 0
+    specialists = len(SPECIALISTS) if expansion else 0
+    return layout_of(tiles, int(book["players"]), specialists, int(book["worms"][:tiles].sum()))
 
 
 def features_of(books: Books, positions: Positions, seats: NDArray[np.int64]) -> NDArray[np.int16]:

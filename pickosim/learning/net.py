@@ -100,11 +100,16 @@ def curve() -> NDArray[np.int64]:
 
 
 def win_chances(
-    books: Books, positions: Positions, seat: int, net: Net, vectors: bool = VECTORS
+    books: Books,
+    positions: Positions,
+    seat: int,
+    net: Net,
+    vectors: bool = VECTORS,
+    layout: Layout | None = None,
 ) -> NDArray[np.float64]:
     """(m,): the chance to win of the player at `seat`, who has just moved; where the game is over, the win share."""
     out = np.empty(len(positions))
-    layout, ready = layout_for(books), arranged(net, vectors)
+    layout, ready = layout or layout_for(books), arranged(net, vectors)
     _win_chances(books, positions, seat, layout, LEFT_GROUP, ready, curve(), out)
     return out
 

@@ -1,4 +1,4 @@
-"""Weights: a net with the rules it was trained for, in a file or playing as a bot."""
+"""Weights: a net with the rules it was trained for, and their file."""
 
 from __future__ import annotations
 
@@ -12,19 +12,22 @@ from typing import Any
 
 import numpy as np
 
-from pickosim.bots.view import After, FloatArray
-from pickosim.engine.rulebook import rulebook
 from pickosim.errors import BotError, PickosimError
 from pickosim.files import ArraysError, read_regular, unpacked_arrays
-from pickosim.learning.features import FEATURES_VERSION, comparable, layout_for
+from pickosim.learning.features import FEATURES_VERSION, comparable, groups_of, has_expansion
 from pickosim.learning.layers import FIRST, SECOND, Net
-from pickosim.learning.net import win_chances
 from pickosim.rule_files import complete_rules, differences
-from pickosim.rules import RULES_VERSION, RuleSet
-from pickosim.solver.valuation import Valuation
+from pickosim.rules import RULES_VERSION, SPECIALISTS, RuleSet
 
 MOST_BYTES = 10**6
 """Size of the largest file that is read, packed or not: four times what seven players need."""
+
+
+MOST_CHANGES = 3
+"""Options that are named in what a net was trained for."""
+
+SIX = ("canned-worm", "sitting-hen", "raven", "weasel", "golden-die", "apple")
+"""The specialists that nets know whose files do not say it."""
 
 
 class WeightsError(BotError):
@@ -41,23 +44,29 @@ class Weights:
     training: Mapping[str, Any]
     """The command, seed, run and version that the net came from."""
 
-    def objection(self, rules: RuleSet, players: int) -> str:
-        """Why the net cannot play by some rules at a table of so many; empty if it can."""
-        if players != self.players:
-            return f"its weights are for {self.players} players, not {players}"
+    specialists: tuple[str, ...] = SPECIALISTS
+    """Those that the net has features for, in their order, if it was trained with any."""
+
+    def objection(self, players: int) -> str:
+        """Why the net cannot play at a table of so many; empty if it can."""
+        if players >= self.players:
+            return ""
+        return f"its weights are for {self.players} players, and {players} are fewer"
+
+    def described(self, rules: RuleSet, players: int) -> str:
+        """What the net was trained for, where that differs from these rules and players; empty if it does not."""
         changed = differences(comparable(self.rules), comparable(rules))
-        if changed:
-            option, then, now = changed[0]
-            return f"its weights are for the rules {self.rules.name}, where {option} is {then}, not {now}"
-        own, other = (layout_for(rulebook(one, players)) for one in (self.rules, rules))
-        if own != other:
-            has = (
-                "specialists or bratworms"
-                if self.rules.bratworms
-                else "neither specialists nor bratworms"
-            )
-            return f"its weights are for the rules {self.rules.name}, which have {has}"
-        return ""
+        where = [f"{option} is {then}" for option, then, _ in changed[:MOST_CHANGES]]
+        if more := len(changed) - len(where):
+            where.append(f"{more} more options differ")
+        text = self.rules.name
+        if players != self.players:
+            text += f" with {self.players} players, so that of the rivals only the best {self.players - 1} count"
+        if has_expansion(self.rules) != has_expansion(rules) and not changed:
+            where.append("no specialist is in the game")
+        if where:
+            text += f", where {' and '.join(where)}"
+        return "" if text == self.rules.name else f"the net for {text}"
 
 
 def as_bytes(weights: Weights) -> bytes:
@@ -67,6 +76,7 @@ def as_bytes(weights: Weights) -> bytes:
         "players": weights.players,
         "rules_version": RULES_VERSION,
         "features_version": FEATURES_VERSION,
+        "specialists": weights.specialists,
         "training": dict(weights.training),
     }
     text = np.frombuffer(json.dumps(about, sort_keys=True).encode(), np.uint8)
@@ -99,7 +109,9 @@ def weights_of(content: bytes, name: str = "") -> Weights:
         net = net._replace(output=net.output.reshape(len(net.output), -1))
         versions = about["rules_version"], about["features_version"]
         rules, players = complete_rules(about["rules"]), int(about["players"])
-        facts = layout_for(rulebook(rules, players)).facts
+        specialists = tuple(map(str, about.get("specialists", SIX)))
+        groups = groups_of(len(rules.tiles), players, len(specialists) * has_expansion(rules))
+        facts = 1 + sum(slots.size * each.size for slots, each in groups.values())
         training = dict(about["training"])
     except (ArraysError, ValueError, KeyError, TypeError, RecursionError, PickosimError) as error:
         raise WeightsError(f"{name or 'The file'} does not hold weights of a champion.") from error
@@ -119,18 +131,4 @@ def weights_of(content: bytes, name: str = "") -> Weights:
         array = getattr(net, field)
         if array.dtype != kind or array.shape != shape:
             raise WeightsError(f"{name or 'The file'}: {field} is not {kind.__name__} {shape}.")
-    return Weights(net, rules, players, training)
-
-
-class Learned(Valuation):
-    """Maximises the chance to win that a net says, with perfect dice play."""
-
-    net: Net
-
-    def value(self, after: After) -> FloatArray:
-        return chances_after(after, self.net)
-
-
-def chances_after(after: After, net: Net) -> FloatArray:
-    """(m,): the chance to win after each result, by a net; where the game is over, the win share."""
-    return win_chances(after._books, after._table, after.seat, net)
+    return Weights(net, rules, players, training, specialists)

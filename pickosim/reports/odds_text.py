@@ -56,12 +56,14 @@ def answer_lines(answer: Answer) -> Iterator[Grid | Text]:
             yield from _situation_lines(answer.situation, answer.win_chances)
             yield from _prose(_verdict(answer))
             yield _results_table(answer)
+            yield from _prose(" ".join(answer.notes))
             yield _position_line(answer.situation)
         case Advice():
             yield from _situation_lines(answer.situation, answer.win_chances)
             yield _dice_line(answer.dice)
             yield from _prose(_advice(answer))
             yield _options_table(answer)
+            yield from _prose(" ".join(answer.notes))
             yield _position_line(answer.situation)
 
 

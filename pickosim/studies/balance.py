@@ -16,7 +16,6 @@ from pydantic.dataclasses import dataclass
 
 from pickosim.amounts import listed, parse_count, parse_share, split_list
 from pickosim.bots.entrants import Entrant, make_entrants
-from pickosim.bots.loading import load_bot
 from pickosim.columns import Frame
 from pickosim.errors import PickosimError, suggest
 from pickosim.games.match import make_match
@@ -103,26 +102,8 @@ NUMBER_OPTIONS: dict[str, tuple[str, tuple[object, ...]]] = {
 HEURISTICS = ("eager", "cautious")
 """Bots that play by default, besides the strongest."""
 
-STRONGEST = ("champion", "winner")
-"""The strongest bots, the best first: the verdict on the specialists is that of the one that can play."""
-
-
-def default_bots(rules: RuleSet, players: Sequence[int], other_rules: bool) -> list[str]:
-    """The bots if none is named: heuristics, and the strongest bot that can play.
-
-    With `other_rules`, numbers of the rules are changed; bots that play certain rules only are not taken then.
-    """
-    *_, last = STRONGEST
-    able = (
-        name
-        for name in STRONGEST
-        if name == last
-        or (
-            not other_rules
-            and not any(load_bot(name).objection(rules, number) for number in players)
-        )
-    )
-    return [*HEURISTICS, next(able)]
+STRONGEST = "champion"
+"""The strongest bot: the verdict on the specialists is its own."""
 
 
 def specialist_names(specialists: str | Sequence[str]) -> tuple[str, ...]:
@@ -175,7 +156,7 @@ class Balance(OneRuleSetStudy):
             "Bots (each plays all seats); `all` are the built-in ones.",
             ["eager", "cautious"],
             metavar="BOT,…",
-            default_text=f"{','.join(HEURISTICS)} and {STRONGEST[0]}; {STRONGEST[1]} where that cannot play",
+            default_text=f"{','.join(HEURISTICS)},{STRONGEST}",
         ),
     ] = written(None)
     players: PlayerCounts = written(4)
@@ -242,7 +223,7 @@ class Balance(OneRuleSetStudy):
         """The bots; each plays all seats."""
         bots: Sequence[str] | None = self.bots
         if bots is None:
-            bots = default_bots(self.rule_set, self.players, other_rules=self.sensitivity)
+            bots = (*HEURISTICS, STRONGEST)
         return tuple(make_entrants(bots))
 
     @property
@@ -431,6 +412,13 @@ class Balance(OneRuleSetStudy):
         rules = [*tiles, *(self.rule_set.with_options({option: value}) for value in numbers)]
         return [Case(specialist, changed) for changed in rules]
 
+    @property
+    def _played_rules(self) -> list[RuleSet]:
+        """Those as given and, with sensitivity, those of all settings."""
+        asked = self.asked if self.sensitivity else ()
+        settings = [case.rules for name in asked for case in self._cases(name)]
+        return list(dict.fromkeys([self.rule_set, *settings]))
+
     def _varied(self, sums: Sequence[Sums]) -> Iterator[Varied]:
         """All that sensitivity is about, specialist by specialist."""
         for (_, _, name), level in self._played_parts(sums, True):
@@ -461,7 +449,8 @@ class Balance(OneRuleSetStudy):
             "pickups_by": pickup_group_rows(levels, self.measured, self.asked),
             "sensitivity": sensitivity_rows(list(self._varied(sums))),
         }
-        return {name: frame.build(rows[name]) for name, frame in self.tables.items()}
+        frames = {name: frame.build(rows[name]) for name, frame in self.tables.items()}
+        return frames | {"pickups": self.with_notes(frames["pickups"])}
 
     def status(self, sums: Sequence[Sums]) -> str:
         """How certain the least certain worth is."""
@@ -481,6 +470,9 @@ class Balance(OneRuleSetStudy):
             "sentences": sentences,
             "remarks": [
                 *self._about_games(widest),
+                *self.about_bots(
+                    [(rules, players) for rules in self._played_rules for players in self.players]
+                ),
                 *about_few_blocks(min(map(_blocks, sums))),
                 *remarks_of(self.asked, self.control, self.sensitivity),
                 *about_unfinished(unfinished),

@@ -26,8 +26,8 @@ from pickosim.errors import PickosimError
 from pickosim.games.match import make_match
 from pickosim.games.recording import Recording, record_games
 from pickosim.learning.fit import errors_of
-from pickosim.learning.net import win_chances
-from pickosim.learning.weights import Learned, Weights
+from pickosim.learning.nearest import Learned, adapted
+from pickosim.learning.weights import Weights
 from pickosim.rule_files import rules_text
 from pickosim.rules import MOST_TILES, RuleSet
 from pickosim.runs.run import Results
@@ -216,18 +216,18 @@ class PositionsJob(Job):
     def play(self, seed: int, first: int, blocks: int) -> tuple[Sums, list[Tally]]:
         """See `position_sums`."""
         weights = weights_of(self.entrants[0], self.rules, self.players)
-        match = make_match([Learned(weights.net)] * self.players, self.rules, seed)
-        return position_sums(record_games(match, first, blocks), weights), []
+        match = make_match([Learned(weights)] * self.players, self.rules, seed)
+        return position_sums(record_games(match, first, blocks), self.rules, weights), []
 
 
-def position_sums(played: Recording, weights: Weights) -> Sums:
+def position_sums(played: Recording, rules: RuleSet, weights: Weights) -> Sums:
     """The sums over the positions of recorded games, by chance, by tiles left, and by lead and worms left."""
     positions, players = played.positions, played.wins.shape[1]
-    chance = np.empty(len(positions))
+    chance, net = np.empty(len(positions)), adapted(weights, rules, players)
     lead, worms_left = np.empty((2, len(positions)), np.int64)
     for seat in range(players):
         rows, view = played.view(seat)
-        chance[rows] = win_chances(played.books, positions[rows], seat, weights.net)
+        chance[rows] = net.win_chances(positions[rows], seat)
         lead[rows] = view.scores[:, 0].astype(np.int64) - view.scores[:, 1:].max(axis=1)
         worms_left[rows] = (view.grill * view.tile_worms).sum(axis=1)
     going = ~positions["over"]
@@ -368,6 +368,7 @@ class Calibrate(OneRuleSetStudy):
                 "Chances are for the player who has just moved, after every turn of games in which all seats play the "
                 "same. The error of a position is how far its chance is from what the solver expects of the next turn, by "
                 "the chances of the positions after that.",
+                *self.about_bots([(self.rule_set, self.players)]),
                 *about_unfinished(unfinished),
             ],
         }

@@ -251,7 +251,17 @@ class Compare(Study):
 
     def frames(self, sums: Sequence[Sums]) -> Frames:
         """All result tables."""
-        return compare_frames(self.settings(sums))
+        frames = compare_frames(self.settings(sums))
+        notes = [
+            "; ".join(
+                f"{len(matchup)} players: {quoted(bot)} plays {note}"
+                for matchup in self.matchups
+                for bot, note in self.notes(variant.rules, len(matchup)).items()
+            )
+            for variant in self.variants
+        ]
+        noted = pl.Series("note", [note or None for note in notes], pl.String)
+        return frames | {"variants": frames["variants"].with_columns(noted)}
 
     def status(self, sums: Sequence[Sums]) -> str:
         """How long the games of the first variants are, with the fewest players so far."""
@@ -277,6 +287,13 @@ class Compare(Study):
             "by_variant": by_variant,
             "remarks": [
                 *self._about_games(),
+                *self.about_bots(
+                    [
+                        (variant.rules, len(matchup))
+                        for variant in self.variants
+                        for matchup in self.matchups
+                    ]
+                ),
                 *_about_skill(stronger, self.base.name),
                 *_about_unfinished(settings),
             ],

@@ -282,7 +282,7 @@ FRAMES = frames_by_name(
         "pick-up: it goes on as it is, and without the specialist (or with --control grill with the specialist back "
         "on the grill), the former one kept; the raven: without its bratworm. Same past, same dice.",
         f"{LEVEL} specialist games pick_ups± gain± score_gain± held_above_even± from_others± verdict more_games "
-        "p_value p_adjusted",
+        "p_value p_adjusted note",
         {
             "games": "Ordinary games, without their branches.",
             "gain": "What a pick-up adds to the win share of the player, mean over all pick-ups.",

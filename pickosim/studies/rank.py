@@ -11,7 +11,7 @@ from pydantic.dataclasses import dataclass
 
 from pickosim.amounts import quoted
 from pickosim.bots.entrants import Entrant, make_entrants
-from pickosim.bots.loading import built_in_players
+from pickosim.bots.loading import built_in_bots
 from pickosim.columns import Frame, frames_by_name
 from pickosim.engine.tally import PARTS
 from pickosim.rule_files import rules_text
@@ -94,7 +94,7 @@ class Rank(OneRuleSetStudy):
     def entrants(self) -> tuple[Entrant, ...]:
         """The ranked bot first."""
         known = ladder(self.rule_set, self.players)
-        field = known.ratings if known else built_in_players(self.rule_set, self.players)
+        field = known.ratings if known else built_in_bots()
         rivals = sorted(name for name in field if name != self.bot)
         return tuple(make_entrants([self.bot, *rivals]))
 
@@ -197,7 +197,11 @@ class Rank(OneRuleSetStudy):
             "unfinished": unfinished,
             "headline": headline(self.names[0], *self._rated(sums)),
             "sentences": [],
-            "remarks": [*self._about_scale(), *about_unfinished(unfinished)],
+            "remarks": [
+                *self._about_scale(),
+                *self.about_bots([(self.rule_set, self.players)]),
+                *about_unfinished(unfinished),
+            ],
         }
 
     def _about_scale(self) -> Iterator[str]:

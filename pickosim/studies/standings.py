@@ -41,7 +41,7 @@ FRAMES = frames_by_name(
     Frame(
         "standings",
         "One row per bot, the best win share first; with `points`, the most points first.",
-        "bot games mean_points± win_share± mean_score± mean_rank± rating rating_error rating_field forfeits",
+        "bot games mean_points± win_share± mean_score± mean_rank± rating rating_error rating_field forfeits note",
     ),
     Frame(
         "matchups",
@@ -561,6 +561,7 @@ def _compact(results: Results) -> pl.DataFrame:
         for rate in rates - {deciding_column(standings.columns)}
         for end in ("low", "high")
     ]
+    ends.append("note")  # which remarks say, too
     return standings.drop(ends, strict=False)
 
 

@@ -20,10 +20,10 @@ from pydantic.dataclasses import dataclass
 
 from pickosim.bots.entrants import Entrant, check_bot_sources
 from pickosim.bots.guard import set_answer_seconds
-from pickosim.bots.loading import given_classes, packed, unpack
+from pickosim.bots.loading import given_classes, load_bot, packed, unpack
 from pickosim.columns import Frame
 from pickosim.errors import PickosimError, RulesError
-from pickosim.rule_files import differences, load_rules
+from pickosim.rule_files import differences, load_rules, rules_text
 from pickosim.rules import RULES_VERSION, RuleSet
 from pickosim.runs.folder import Manifest, RunFolder
 from pickosim.runs.progress import Progress, shown_progress
@@ -48,6 +48,9 @@ from pickosim.studies.options import (
 )
 from pickosim.studies.schedule import Earlier
 from pickosim.studies.views import View
+
+MOST_NOTES = 3
+"""Tables on which remarks say how a bot plays."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -180,6 +183,26 @@ class Study(RunOptions, Played):
         """The study and its sums before it is finished; None if there is nothing to show yet."""
         return (self, sums) if all(sums) else None
 
+    def notes(self, rules: RuleSet, players: int) -> dict[str, str]:
+        """What there is to keep in mind of how bots play by these rules, by name."""
+        notes = {each.name: load_bot(each.spec).note(rules, players) for each in self.entrants}
+        return {name: note for name, note in notes.items() if note}
+
+    def about_bots(self, tables: Sequence[tuple[RuleSet, int]]) -> Iterator[str]:
+        """Remarks on these, for rules with numbers of players; only on the first, if there are many."""
+        noted = [
+            (bot, f"{rules_text(rules)}, {players} players, {note}")
+            for rules, players in tables
+            for bot, note in self.notes(rules, players).items()
+        ]
+        for bot in dict.fromkeys(bot for bot, _ in noted):
+            notes = [note for other, note in noted if other == bot]
+            if len(notes) <= MOST_NOTES:
+                yield from (f"`{bot}` plays {note}." for note in notes)
+            else:
+                some = f"{len(notes)} of {len(tables)} combinations of rules and players"
+                yield f"There is a note on `{bot}` for {some}; e.g. it plays {notes[0]}."
+
     def check_target(self, folder: Path, run: str) -> None:
         """Refuse nothing: all files are in the run folder."""
 
@@ -200,6 +223,14 @@ class OneRuleSetStudy(Study):
         """The rules that are played."""
         rules: str | RuleSet = getattr(self, "rules")  # noqa: B009
         return load_rules(rules, self.set)
+
+    def with_notes(self, frame: pl.DataFrame, players: int | None = None) -> pl.DataFrame:
+        """A table with the notes on its bots; without `players`, of the number in each row."""
+        notes = [
+            self.notes(self.rule_set, players or row["players"]).get(row["bot"])
+            for row in frame.iter_rows(named=True)
+        ]
+        return frame.with_columns(pl.Series("note", notes, pl.String))
 
     @property
     def all_rules(self) -> dict[str, RuleSet]:

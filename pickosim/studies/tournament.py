@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, asdict, replace
 from functools import cached_property
 from itertools import cycle, islice
@@ -16,7 +16,6 @@ from pydantic.dataclasses import dataclass
 
 from pickosim.amounts import listed, parse_count, parse_points, plus_minus, points_by_place, quoted
 from pickosim.bots.entrants import ALL, Entrant, expand, make_entrants, numbered
-from pickosim.bots.loading import built_in_players
 from pickosim.columns import Frame
 from pickosim.errors import PickosimError, StrategyError, suggest
 from pickosim.games.batch import play_games
@@ -193,16 +192,12 @@ class Tournament(OneRuleSetStudy):
     @stored
     def entered(self) -> tuple[str, ...]:
         """The bots by spec, as they were named; the focus enters even if it is not."""
-        bots = [spec for bot in self.bots or (ALL,) for spec in self._expanded(bot)]
+        bots = [spec for bot in self.bots or (ALL,) for spec in expand(bot)]
         if self.focus is None or self.focus in numbered(bots):
             return tuple(bots)
         if len(make_entrants([self.focus])) > 1:
             raise PickosimError(f"The focus is one bot, and {self.focus} stands for several.")
         return (self.focus, *bots)
-
-    def _expanded(self, bot: str) -> Iterable[str]:
-        """The bots that a spec stands for; `all` are the built-in ones that play by these rules."""
-        return built_in_players(self.rule_set, self.players or 2) if bot == ALL else expand(bot)
 
     @property
     def seats(self) -> int:
@@ -471,9 +466,10 @@ class Tournament(OneRuleSetStudy):
 
     def frames(self, sums: Sequence[Sums]) -> Frames:
         """All result tables."""
-        return tournament_frames(
+        frames = tournament_frames(
             self.names, self.matchups, sums, self.rule_set.specialists, self.place_points
         )
+        return frames | {"standings": self.with_notes(frames["standings"], self.seats)}
 
     def so_far(self, sums: Sequence[Sums]) -> tuple[Tournament, Sequence[Sums]] | None:
         """The tournament of the matchups that have begun, and of their bots."""
@@ -502,7 +498,7 @@ class Tournament(OneRuleSetStudy):
             "unfinished": sum(int(part["unfinished"]) for part in sums),
             "headline": self._headline(sums, frames, games),
         }
-        remarks = list(self._about_schedule())
+        remarks = [*self._about_schedule(), *self.about_bots([(self.rule_set, self.seats)])]
         if self.precision is not None:
             summary["widest_half"] = widest = self._widest(sums)
             remarks.append(self._about_precision(widest, self.precision))

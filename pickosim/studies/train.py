@@ -37,6 +37,7 @@ from pickosim.games.match import make_match
 from pickosim.learning.features import layout_for
 from pickosim.learning.fit import Fit, calibrated, new_parameters
 from pickosim.learning.layers import LOGIT_ONE, Net
+from pickosim.learning.nearest import adapted, is_related
 from pickosim.learning.net import CHANCE_ONE, logits_of, rounded, widened
 from pickosim.learning.weights import Weights, as_bytes, read_weights
 from pickosim.rule_files import as_arguments, rules_text
@@ -241,9 +242,12 @@ class Train(OneRuleSetStudy):
         for entrant in self.entrants:
             make_match([entrant.spec] * self.players, self.rule_set)  # unless it objects to them
         if self.start is not None:
-            objection = read_weights(Path(self.start)).objection(self.rule_set, self.players)
-            if objection:
-                raise PickosimError(f"{self.start}: {objection}.")
+            weights = read_weights(Path(self.start))
+            if not is_related(weights, self.rule_set) or weights.players != self.players:
+                raise PickosimError(
+                    f"{self.start} is for {weights.rules.name} with {weights.players} players; start from weights for as many "
+                    "players, and with or without the expansion as the rules are."
+                )
 
     @property
     def title(self) -> str:
@@ -488,11 +492,12 @@ class _Trainer:
         self.study = study
         facts = layout_for(rulebook(study.rule_set, study.players)).facts
         start = study.start_weights()
-        self.fit = Fit(widened(start.net) if start else new_parameters(facts, study.seed))
+        net = adapted(start, study.rule_set, study.players).net if start else None
+        self.fit = Fit(widened(net) if net else new_parameters(facts, study.seed))
         self.seen = np.zeros(facts, np.int64)
         """How often each fact has been true; what the net that it starts from has learned counts too."""
-        if start:
-            self.seen += start.net.facts.any(axis=1)
+        if net:
+            self.seen += net.facts.any(axis=1)
         self.history: list[tuple[int, float]] = []
         """By round: positions learned from, and the mean squared error of the fit."""
         self.pool: list[tuple[NDArray[np.int16], NDArray[np.float32]]] = []

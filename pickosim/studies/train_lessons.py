@@ -18,8 +18,9 @@ from pickosim.games.match import make_match
 from pickosim.games.recording import record_games
 from pickosim.learning.features import features_of
 from pickosim.learning.fit import targets_of
+from pickosim.learning.nearest import Learned
 from pickosim.learning.net import CHANCE_ONE, chances_of
-from pickosim.learning.weights import Learned, weights_of
+from pickosim.learning.weights import weights_of
 from pickosim.rules import RuleSet
 from pickosim.runs.tasks import Sums
 from pickosim.studies.arms import Job
@@ -48,7 +49,7 @@ class _TableJob(Job):
         """The bots by seat; the net is loaded once."""
         if LEARNER not in self.table:
             return list(self.table)
-        learner = Learned(weights_of(self.weights).net)
+        learner = Learned(weights_of(self.weights))
         return [learner if bot == LEARNER else bot for bot in self.table]
 
 

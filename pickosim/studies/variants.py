@@ -250,7 +250,7 @@ FRAMES = frames_by_name(
         "players variant turns games",
         {"games": "Games of that length."},
     ),
-    Frame("variants", "One row per variant.", "variant differs rules"),
+    Frame("variants", "One row per variant.", "variant differs rules note"),
 )
 
 MAIN_FRAME = "measures"
@@ -466,6 +466,7 @@ def _variants(results: Results) -> pl.DataFrame:
             if row["variant"] == reference
             else row["differs"] or "nothing",
             "rules": shlex.join(as_arguments(complete_rules(json.loads(row["rules"])))),
+            "note": row["note"],
         }
         for row in results.variants.to_dicts()
     )
