@@ -661,6 +661,15 @@ def test_the_estimate_counts_from_the_first_answer_on():
     assert estimate.after(50, 520.0) == ""  # said once
 
 
+def test_the_estimate_starts_again_after_a_kernel_was_compiled():
+    estimate = Estimate()
+    estimate.begin(1000, 0)
+    assert estimate.after(50, 500.0) == estimate.after(50, 501.0) == ""
+    estimate.restart()
+    assert estimate.after(50, 900.0) == ""
+    assert estimate.after(50, 910.0) == "The next 800 games take about 3 minutes."
+
+
 def test_the_estimate_of_a_short_rest_is_not_said():
     estimate = Estimate()
     estimate.begin(300, 0)

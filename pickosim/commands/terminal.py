@@ -176,11 +176,11 @@ def progress_bar() -> Iterator[Progress]:
             bar.clear()
             note(sentence)
 
-        callbacks = progress_on(bar, say)
-        yield replace(
-            callbacks,
-            played=lambda games, status: callbacks.played(games, lambda: visible(status())),
-        )
+        with progress_on(bar, say) as callbacks:
+            yield replace(
+                callbacks,
+                played=lambda games, status: callbacks.played(games, lambda: visible(status())),
+            )
 
 
 def show_results(results: Results, form: Form) -> None:

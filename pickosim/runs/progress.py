@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
+from pickosim.engine.kernels import on_compile
+
 
 @dataclass
 class Progress:
@@ -40,8 +42,8 @@ SECOND_STAGE = 2
 class Estimate:
     """How long the games to come will take, said once, when the first ones have been played.
 
-    The clock starts with the first answer: before it, kernels are compiled and workers started. If later stages are
-    known to come, it starts with the second stage and the estimate comes in the third: what a study does between
+    The clock starts with the first answer, as workers are started before it, and again whenever a kernel has been
+    compiled. If later stages are known to come, it starts with the second stage and the estimate comes in the third: what a study does between
     stages counts too, such as the fit of a training.
     """
 
@@ -57,7 +59,11 @@ class Estimate:
         self.left += games
         self.later = later
         if later and self.stages == SECOND_STAGE:
-            self.began, self.played = None, 0
+            self.restart()
+
+    def restart(self) -> None:
+        """What took time so far says nothing about the games to come."""
+        self.began, self.played = None, 0
 
     def after(self, games: int, now: float) -> str:
         """What to say after some more games; mostly nothing."""
@@ -88,11 +94,10 @@ def duration(seconds: float) -> str:
     return f"{hours:.1f} hours" if hours < 48 else f"{hours / 24:.0f} days"
 
 
-def progress_on(bar: Any, say: Callable[[str], object]) -> Progress:
+@contextmanager
+def progress_on(bar: Any, say: Callable[[str], object]) -> Iterator[Progress]:
     """The callbacks that move a bar of tqdm; if a run is long, a sentence says how long."""
-    estimate = Estimate()
-
-    begun = 0
+    estimate, begun = Estimate(), 0
 
     def begin(games: int, later: int) -> None:
         nonlocal begun
@@ -114,7 +119,8 @@ def progress_on(bar: Any, say: Callable[[str], object]) -> Progress:
         if sentence := estimate.after(games, monotonic()):
             say(sentence)
 
-    return Progress(begin, found, played, say)
+    with on_compile(estimate.restart):
+        yield Progress(begin, found, played, say)
 
 
 @contextmanager
@@ -126,5 +132,5 @@ def shown_progress(wanted: bool | Progress | None) -> Iterator[Progress]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # without ipywidgets it is a bar of text
         from tqdm.auto import tqdm
-    with tqdm(**BAR) as bar:
-        yield progress_on(bar, bar.write)
+    with tqdm(**BAR) as bar, progress_on(bar, bar.write) as progress:
+        yield progress
