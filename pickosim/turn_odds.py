@@ -338,10 +338,13 @@ class Chance(NamedTuple):
     exactly: float
 
 
+Deed = Literal["set-aside", "stop", "roll-on", "roll-again", "fail"]
+
+
 class ChanceAfter(NamedTuple):
     """The same after an option that a roll leaves."""
 
-    option: Literal["set-aside", "stop", "roll-on", "roll-again", "fail"]
+    option: Deed
     face: str | None
     total: int
     at_least: float
@@ -362,7 +365,7 @@ class Result(NamedTuple):
 class Option(NamedTuple):
     """Something the player can do now, and what it leads to."""
 
-    option: Literal["set-aside", "stop", "roll-on", "roll-again", "fail"]
+    option: Deed
     face: str | None
     dice: int | None
     total: int
@@ -494,21 +497,15 @@ class _Position(NamedTuple):
         return Turn(rules, books, self.table, self.hands, self.seat, rows, question, {})
 
 
-def _position(match: Match, positions: Positions) -> _Position:
-    """The table before the first roll, with the white dice in the player's hand."""
+def _position(match: Match, positions: Positions, golden: bool | None = False) -> _Position:
+    """The table before the first roll, with the white dice in the player's hand, and perhaps the golden one."""
     batch, rows = Batch(match, 0, 1), np.zeros(1, np.int32)
     seat = (int(positions.table["turn"][0]) - 1) % len(match.specs)
     batch.table[:] = positions.table
     begin(batch.books, batch.table, batch.hands, seat, rows, batch.asked)
+    if golden:
+        take_golden_die(batch.table, batch.hands, seat, rows, np.ones(1, np.bool_))
     return _Position(match, seat, batch.table, batch.hands)
-
-
-def _with_golden_die(position: _Position) -> _Position:
-    """The same position with the golden die in the player's hand."""
-    match, seat, table, hands = position
-    table, hands = table.copy(), hands.copy()
-    take_golden_die(table, hands, seat, np.zeros(1, np.int32), np.ones(1, np.bool_))
-    return _Position(match, seat, table, hands)
 
 
 class _Ends(NamedTuple):
@@ -581,10 +578,11 @@ def _solve(position: _Position) -> _Play:
 
 def _outlook(match: Match, situation: Situation, table: Positions) -> Outlook:
     """The chance and worth of every result."""
-    position, golden = _position(match, table), None
+    golden = None
     if situation.holds == "golden-die":
-        golden = bool(ask(match, position.turn("use_golden_die"), "use_golden_die")[0])
-    play = _solve(_with_golden_die(position) if golden else position)
+        turn = _position(match, table).turn("use_golden_die")
+        golden = bool(ask(match, turn, "use_golden_die")[0])
+    play = _solve(_position(match, table, golden))
     value = float(play.solution[play.graph.start])
     return Outlook(
         situation,
@@ -635,9 +633,9 @@ def _results(play: _Play) -> list[Result]:
 
 def _advice(match: Match, situation: Situation, table: Positions, dice: Dice) -> Advice:
     """The value of every option, with results valued as before the first roll."""
-    position = _position(match, table)
-    play = _solve(_with_golden_die(position) if dice.golden else position)
-    now, claim = _with_dice(play.position, dice), _claim_chances(play)
+    play = _solve(_position(match, table, dice.golden))
+    claim = expected(play.problem, play.best, (play.ends.outcome >= 0).astype(np.float64))
+    now = _with_dice(play.position, dice)
     turn = now.turn("pick")
     options = [_option(play, turn, way, claim) for way in _ways(play.graph, now, dice)]
     # Of equally good ones as bots choose: the higher face, the roll as it is, to stop.
@@ -684,7 +682,7 @@ def _set_of(faces: Iterable[int]) -> int:
 class _Way(NamedTuple):
     """Something the player can do, and the slots of stopping and of rolling on that it leads to."""
 
-    option: Literal["set-aside", "stop", "roll-on", "roll-again", "fail"]
+    option: Deed
     face: int
     """The face that is set aside, otherwise 0."""
     stop: Int
@@ -713,7 +711,7 @@ def _ways(plan: Graph, now: _Position, dice: Dice) -> list[_Way]:
 
 
 def _option(play: _Play, now: Turn, way: _Way, claim: NDArray[np.float64]) -> Option:
-    """An option with its value, and what is best after it."""
+    """An option with its value, and what is best after it; `claim` (S,) has the chances of a claim by slot."""
     values, face = play.solution, way.face
     stops = values[way.roll_on] <= values[way.stop] + TOLERANCE
     slot = way.stop if stops else way.roll_on
@@ -732,11 +730,6 @@ def _option(play: _Play, now: Turn, way: _Way, claim: NDArray[np.float64]) -> Op
     )
 
 
-def _claim_chances(play: _Play) -> NDArray[np.float64]:
-    """(S,): the chance that the turn ends in a claim, by slot of a solution."""
-    return expected(play.problem, play.best, (play.ends.outcome >= 0).astype(np.float64))
-
-
 # ------------------------------------------------------------------------------------- the totals
 
 
@@ -753,25 +746,19 @@ def _totals(situation: Situation, table: Positions) -> Totals:
     rules, holds, (dice,) = table.rules, situation.holds, table.dice
     if dice is None:
         return _totals_of_turn(rules, holds if holds in DICE_CHANGERS else None)
-    position = _position(_seated("expected", table), table)
-    now = _with_dice(_with_golden_die(position) if dice.golden else position, dice)
+    now = _with_dice(_position(_seated("expected", table), table, dice.golden), dice)
     now.hands["earned"] = 0  # nothing but the total counts
     reached = _reach(rules, holds, bool(dice.golden))
     ways = _ways(reached.graph, now, dice)
     if not dice.all_rolled:
-        rows = _chances([reached.at(way.roll_on) for way in ways])
-        return Totals(rules, holds, dice, rows)
-    return Totals(
-        rules,
-        holds,
-        dice,
-        [
-            ChanceAfter(way.option, face_name(way.face) if way.face else None, *row)
-            for way in ways
-            if way.option != "fail" or len(ways) == 1
-            for row in _chances([reached.at(way.stop), reached.at(way.roll_on)])
-        ],
-    )
+        return Totals(rules, holds, dice, _chances([reached.at(way.roll_on) for way in ways]))
+    rows = [
+        ChanceAfter(way.option, face_name(way.face) if way.face else None, *row)
+        for way in ways
+        if way.option != "fail" or len(ways) == 1
+        for row in _chances([reached.at(way.stop), reached.at(way.roll_on)])
+    ]
+    return Totals(rules, holds, dice, rows)
 
 
 class _Reached(NamedTuple):
