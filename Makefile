@@ -72,7 +72,7 @@ pictures: $(DEV_READY)
 weights: $(foreach rules,classic extrawurm,$(foreach players,2 3 4 5,weights/$(rules)-$(players)))
 
 # A training does not overwrite another one, so what was made before is removed.
-TRAINING ?= --games 60k --rounds 10 --test-games 10k --seed 13
+TRAINING ?= --start none --games 60k --rounds 10 --test-games 10k --seed 13
 weights/%: $(READY)
 	rm -rf runs/weights/$*.run runs/weights/$*.npz
 	$(BIN)/pickosim train --rules $(firstword $(subst -, ,$*)) --players $(lastword $(subst -, ,$*)) \

@@ -24,7 +24,18 @@ SMALL = {
     "balance": ["--games", "20", "--players", "2", "--workers", "1"],
     "run": ["--games", "8", "--workers", "1"],
     "calibrate": ["--games", "8", "--workers", "1"],
-    "train": ["--games", "40", "--rounds", "1", "--test-games", "16", "--workers", "1"],
+    "train": [
+        "--games",
+        "40",
+        "--rounds",
+        "1",
+        "--test-games",
+        "16",
+        "--final-games",
+        "16",
+        "--workers",
+        "1",
+    ],
 }
 """A command takes the last value of an option: what is appended makes it short."""
 

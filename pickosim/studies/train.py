@@ -5,8 +5,12 @@ against itself, with more at mixed tables, so that it is no best response to a s
 for, to estimate what can be gained against a bot. Each round is fitted to the positions of the last ones. After mixed
 tables, one more round calibrates the net: it takes all seats, and only the scale and the shift of its logits are fitted.
 
-A round's games need the net of the round before, so each is a stage of the run; the fit takes place between stages, and
-is repeated when a run is resumed.
+Training starts from the nearest net of `champion`, if it is for as many players. Every net is tested, that one first, with
+the same dice; rounds end when none is better any more, and the best net is delivered. Its strength is measured with dice
+that no round was tested on.
+
+A round's games need the net of the round before, so games and tests are stages of the run; the fit takes place between
+them, and is repeated when a run is resumed.
 """
 
 from __future__ import annotations
@@ -27,24 +31,27 @@ from numpy.typing import NDArray
 from pydantic.dataclasses import dataclass
 
 from pickosim import __version__
+from pickosim.amounts import listed
 from pickosim.bots.entrants import Entrant, make_entrants
-from pickosim.columns import Frame, frames_by_name, percent
+from pickosim.bots.loading import load_bot
+from pickosim.columns import POINTS, Frame, Row, frames_by_name, percent
 from pickosim.engine.rulebook import rulebook
 from pickosim.engine.tally import PARTS
 from pickosim.errors import PickosimError
-from pickosim.files import file_digest, read_regular, write_whole
+from pickosim.files import read_regular, write_whole
 from pickosim.games.match import make_match
 from pickosim.learning.features import layout_for
 from pickosim.learning.fit import Fit, calibrated, new_parameters
 from pickosim.learning.layers import LOGIT_ONE, Net
 from pickosim.learning.nearest import adapted, is_related
 from pickosim.learning.net import CHANCE_ONE, logits_of, rounded, widened
-from pickosim.learning.weights import Weights, as_bytes, read_weights
+from pickosim.learning.weights import Weights, as_bytes, read_weights, weights_of
 from pickosim.rule_files import as_arguments, rules_text
 from pickosim.runs.run import plan_digest
 from pickosim.runs.tasks import Sums
-from pickosim.stats.intervals import Moments, Rate, share_rate
+from pickosim.stats.intervals import NO_RATE, Moments, Rate, mean_rate, share_rate
 from pickosim.studies.arms import Chunk
+from pickosim.studies.measures import rate_columns
 from pickosim.studies.options import (
     CHECKED,
     Count,
@@ -71,9 +78,14 @@ FRAMES = frames_by_name(
     Frame(
         "rounds",
         "One row per round: the games learned from, and the strength of the net after it.",
-        "round games positions fit_error test_games win_share±",
+        "round games positions fit_error test_games win_share± difference± best",
+        {"difference": "From the best net before, with the same dice; null for the first."},
+        {"difference": POINTS},
     ),
 )
+
+CHAMPION = "champion"
+"""Its nets are what a training starts from."""
 
 SPARRING = "winner"
 """Takes part in mixed tables, besides `expected`."""
@@ -89,6 +101,18 @@ FIRST_RATE, RATE, RATE_DECAY = 2e-3, 1e-3, 0.75
 """Rates of learning: of the first fit, of the second, and how they go on."""
 
 MOST_ROUNDS = 100
+
+PATIENCE = 2
+"""Rounds in a row that are not significantly better than the best before them, after which the training ends."""
+
+TESTS, FINALS = 10**5, 2 * 10**5
+"""Lanes of all tests of rounds, and of the final ones."""
+
+AS_IT_IS = -1
+"""The number of the round that only tests the net that the training starts from."""
+
+NEAREST, NONE = "nearest", "none"
+"""What to start from, if not a file."""
 
 WEIGHTS = ".npz"
 """How the file of a champion's weights ends."""
@@ -156,7 +180,7 @@ class Train(OneRuleSetStudy):
         int,
         parsed_by(_rounds),
         Option(
-            "Rounds; the first is of games of `expected`, or of the bot of --against. With three or more players and "
+            "Maximum number of rounds; the training ends when two in a row are not better. With three or more players and "
             "without --against, one more calibrates the net.",
             8,
             metavar="NUMBER",
@@ -170,6 +194,10 @@ class Train(OneRuleSetStudy):
             metavar="NUMBER",
         ),
     ] = written("4k")
+    final_games: Annotated[
+        Count,
+        Option("Games that measure the best net in the end, per bot.", "40k", metavar="NUMBER"),
+    ] = written("10k")
     seed: Seed = 0
     _: KW_ONLY
     against: Annotated[
@@ -183,15 +211,15 @@ class Train(OneRuleSetStudy):
         ),
     ] = None
     start: Annotated[
-        Parsed[str | Path | None, str | None],
+        Parsed[str | Path, str],
         parsed_by(str),
         Option(
-            "Weights to start from, instead of games of `expected`.",
+            "Weights to start from; `none`: the first round is of games of `expected`, or of the bot of --against.",
             "my_champion.npz",
-            metavar="FILE",
-            default_text="none: the first round is of games of `expected`",
+            metavar="FILE|none",
+            default_text="those of the nearest net; none with six or seven players",
         ),
-    ] = written(None)
+    ] = written(NEAREST)
     out: Annotated[
         str | Path | None,
         Option(
@@ -216,23 +244,36 @@ class Train(OneRuleSetStudy):
 
     @stored
     def start_digest(self) -> str:
-        """The digest of the weights to start from when the run began; empty if there are none."""
-        return "" if self.start is None else file_digest(Path(self.start))
+        """The digest of the net to start from when the run began; empty if there is none."""
+        weights = self._start_now()
+        return (
+            "" if weights is None else _digest(b"".join(array.tobytes() for array in weights.net))
+        )
+
+    def _start_now(self) -> Weights | None:
+        """The weights to start from."""
+        if self.start == NONE:
+            return None
+        if self.start != NEAREST:
+            return read_weights(Path(self.start))
+        weights: Weights = load_bot(CHAMPION).weights_for(self.rule_set, self.players)  # type: ignore[attr-defined]
+        return weights if weights.players == self.players else None
 
     def start_weights(self) -> Weights | None:
         """The weights to start from, which must be as they were when the run began."""
-        if self.start is None:
-            return None
-        path = Path(self.start)
-        if not path.is_file():
+        if self.start not in (NEAREST, NONE) and not Path(self.start).is_file():
             raise PickosimError(
-                f"{path}, which the training started from, is not in {Path.cwd()}. Resume the run where it began."
+                f"{self.start}, which the training started from, is not in {Path.cwd()}. Resume the run where it began."
             )
-        if file_digest(path) != self.start_digest:
+        weights = self._start_now()
+        if (
+            weights
+            and _digest(b"".join(array.tobytes() for array in weights.net)) != self.start_digest
+        ):
             raise PickosimError(
-                f"{path} has changed since the run began. Restore it, or start a new run."
+                f"{self.start} has changed since the run began. Restore it, or start a new run."
             )
-        return read_weights(path)
+        return weights
 
     def check(self) -> None:
         """Refuse what cannot be played, and weights to start from that are for something else."""
@@ -241,13 +282,12 @@ class Train(OneRuleSetStudy):
         )  # raises an error if the rules do not allow these seats
         for entrant in self.entrants:
             make_match([entrant.spec] * self.players, self.rule_set)  # unless it objects to them
-        if self.start is not None:
-            weights = read_weights(Path(self.start))
-            if not is_related(weights, self.rule_set) or weights.players != self.players:
-                raise PickosimError(
-                    f"{self.start} is for {weights.rules.name} with {weights.players} players; start from weights for as many "
-                    "players, and with or without the expansion as the rules are."
-                )
+        weights = self._start_now()
+        if weights and not (is_related(weights, self.rule_set) and weights.players == self.players):
+            raise PickosimError(
+                f"{self.start} is for {weights.rules.name} with {weights.players} players; start from weights for as many "
+                "players, and with or without the expansion as the rules are."
+            )
 
     @property
     def title(self) -> str:
@@ -259,10 +299,10 @@ class Train(OneRuleSetStudy):
         """The command of this training."""
         rules = " ".join(as_arguments(self.rule_set))
         against = f" --against {quote(self.against)}" if self.against else ""
-        start = f" --start {quote(self.start)}" if self.start else ""
+        start = "" if self.start == NEAREST else f" --start {quote(self.start)}"
         return (
             f"pickosim train {rules} --players {self.players} --games {self.games} --rounds {self.rounds} "
-            f"--test-games {self.test_games} --seed {self.seed}{against}{start}"
+            f"--test-games {self.test_games} --final-games {self.final_games} --seed {self.seed}{against}{start}"
         )
 
     @property
@@ -270,74 +310,68 @@ class Train(OneRuleSetStudy):
         """The bot in all other seats of a test."""
         return self.entrants[0].spec
 
-    @property
-    def _all_rounds(self) -> int:
-        """Those that are learned from, and where tables are mixed, one that calibrates."""
-        return self.rounds + self._calibrates(self.rounds)
-
-    def _calibrates(self, number: int) -> bool:
+    def _calibrates(self, number: int, sums: Sequence[Sums]) -> bool:
         """Whether a round calibrates the net, and does no more."""
-        return number == self.rounds and self.players > 2 and not self.against
+        return self._calibrated and number == self._rounds_of(sums)
 
-    def _tables(self, number: int) -> list[tuple[tuple[str, ...], int]]:
-        if self._calibrates(number):
+    @property
+    def _calibrated(self) -> bool:
+        return self.players > 2 and not self.against
+
+    def _tables(self, number: int, calibrates: bool) -> list[tuple[tuple[str, ...], int]]:
+        if calibrates:
             return [((LEARNER,) * self.players, 100)]
         against = self.rival if self.against else ""
-        return tables_of(self.players, number, against, self.start is not None)
+        return tables_of(self.players, number, against, bool(self.start_digest))
 
     # ------------------------------------------------------------------------------------------ what is played
 
     @property
     def parts(self) -> int:
-        """The lessons and tests of all rounds."""
-        return self._all_rounds * self._parts_per_round
+        """The lessons and tests of all rounds, the test of the start, and the final tests."""
+        return self._first_final + (len(self.entrants) + 1) * self.players
 
     @property
     def _parts_per_round(self) -> int:
-        most = max(len(self._tables(number)) for number in range(2))
-        return (most + 1) * self.players
+        return (max(len(self._tables(number, False)) for number in range(2)) + 1) * self.players
 
     @property
-    def all_games(self) -> int:
-        """Lessons and tests of all rounds."""
-        rounds = range(self._all_rounds)
-        return sum(self._games_of(number) + self._games_per_test for number in rounds)
+    def _first_final(self) -> int:
+        return (self.rounds + 1) * self._parts_per_round + self.players
 
-    @property
-    def _blocks_per_test(self) -> int:
-        """In each of its parts, of which there are as many as players."""
-        return max(2, ceil(self.test_games / self.players**2))
-
-    @property
-    def _games_per_test(self) -> int:
-        return self._blocks_per_test * self.players**2
+    def _first_test(self, number: int) -> int:
+        """The first part of the test of a round, or of the start."""
+        if number == AS_IT_IS:
+            return self._first_final - self.players
+        return (number + 1) * self._parts_per_round - self.players
 
     def stage(self, number: int, sums: Sequence[Sums]) -> list[Chunk]:
-        """The test of the last round's net, and the lessons of the next round."""
-        if number > self._all_rounds:
+        """Games to learn from, and then the test, round by round; then the final tests."""
+        which, has_played = divmod(number, 2)
+        rounds = self._rounds_of(sums) + self._calibrated
+        if number > 2 * rounds:
             return []
-        tasks: list[Chunk] = []
-        if number > 0:
-            self._trainer.learn(number - 1, sums)
-            tasks += self._tests(number - 1)
-        if number < self._all_rounds:
-            tasks += self._lessons(number)
-        return tasks
+        if number == 2 * rounds:
+            return self._finals(sums)
+        if has_played:
+            self._trainer.learn(which, sums)
+            return self._test(self.rival, self._trainer.weights[which], self._first_test(which))
+        lessons = list(self._lessons(which, sums))
+        if number == 0 and self._trainer.start:
+            lessons += self._test(self.rival, self._trainer.start, self._first_test(AS_IT_IS))
+        return lessons
 
     @cached_property
     def _trainer(self) -> _Trainer:
         return _Trainer(self)
 
-    def _task(self, part: int, job: Lesson | Test, blocks: int) -> Chunk:
-        """A part is one task."""
-        return Chunk(part, job, self.seed, range(blocks), part)
-
-    def _lessons(self, number: int) -> Iterator[Chunk]:
+    def _lessons(self, number: int, sums: Sequence[Sums]) -> Iterator[Chunk]:
         """The games of a round: each table in all rotations of its seats."""
         part = number * self._parts_per_round
-        weights, calibrates = self._trainer.weights, self._calibrates(number)
-        exact = calibrates or (number <= 1 and self.start is None)
-        for table, share in self._tables(number):
+        calibrates = self._calibrates(number, sums)
+        weights = self._weights_of(self._best(sums)) if calibrates else self._trainer.newest
+        exact = calibrates or (number <= 1 and not self.start_digest)
+        for table, share in self._tables(number, calibrates):
             games = ceil(self.games * share / (100 * self.players))
             for seat in range(self.players):
                 lesson = Lesson(
@@ -349,55 +383,101 @@ class Train(OneRuleSetStudy):
                     trace=1.0 if exact else TRACE,
                     cuts_off=not calibrates,
                 )
-                yield self._task(part, lesson, games)
+                yield Chunk(part, lesson, self.seed, range(games), part)
                 part += 1
 
-    def _tests(self, number: int) -> Iterator[Chunk]:
-        """The test of a round's net, in as many parts as there are players."""
-        weights, table = self._trainer.weights, (LEARNER, *(self.rival,) * (self.players - 1))
-        test = Test(self.entrants, table, self.rule_set, weights, _digest(weights))
-        for k in range(self.players):
-            part = (number + 1) * self._parts_per_round - self.players + k
-            yield self._task(part, test, self._blocks_per_test)
+    def _test(self, rival: str, weights: bytes, first: int, lane: int = TESTS) -> list[Chunk]:
+        """A net against a bot in all other seats, in as many parts as there are players; a lane has the same dice."""
+        games = self.test_games if lane == TESTS else self.final_games
+        blocks = range(max(2, ceil(games / self.players**2)))
+        table = (LEARNER, *(rival,) * (self.players - 1))
+        job = Test(self.entrants, table, self.rule_set, weights, _digest(weights))
+        return [_Again(lane + k, job, self.seed, blocks, first + k) for k in range(self.players)]
+
+    def _finals(self, sums: Sequence[Sums]) -> list[Chunk]:
+        """The delivered net against each bar, and the one that it started from against the first."""
+        delivered = self._delivered(sums)
+        matches = [(bar.spec, self._weights_of(delivered)) for bar in self.entrants]
+        if self._trainer.start and delivered != AS_IT_IS:
+            matches.append((self.rival, self._trainer.start))
+        return [
+            chunk
+            for k, match in enumerate(matches)
+            for chunk in self._test(*match, self._first_final + k * self.players, FINALS)
+        ]
 
     # ------------------------------------------------------------------------------------------------ results
 
-    def _strength(self, number: int, sums: Sequence[Sums]) -> tuple[int, Rate] | None:
-        """The games of a round's test and the share of them that the net won; None before it is played."""
-        end = (number + 1) * self._parts_per_round
-        tested = [part for part in sums[end - self.players : end] if part]
-        if not tested:
-            return None
-        blocks, won, squares = (
-            sum(int(part[name]) for part in tested) for name in ("blocks", "won", "won_squared")
-        )
-        moments = Moments.of(blocks, won, squares, PARTS * self.players, PARTS)
-        return blocks * self.players, share_rate([moments])
+    def _won(self, sums: Sequence[Sums], first: int) -> NDArray[np.int64] | None:
+        """(blocks,): what a net won in a test that begins with that part; None if it was not played."""
+        parts = sums[first : first + self.players]
+        return np.concatenate([part["won"] for part in parts]) if all(parts) else None
+
+    def _tested(self, sums: Sequence[Sums]) -> dict[int, NDArray[np.int64]]:
+        """What the nets won in their tests by round, the start first."""
+        rounds = range(AS_IT_IS, self.rounds + 1)
+        won = {number: self._won(sums, self._first_test(number)) for number in rounds}
+        return {number: test for number, test in won.items() if test is not None}
+
+    def _differences(self, sums: Sequence[Sums]) -> dict[int, Rate]:
+        """By how much each round is better than the best one before it, the start among them."""
+        best, found = None, {}
+        for number, won in self._tested(sums).items():
+            found[number] = NO_RATE if best is None else mean_rate([self._moments(won - best)])
+            best = won if best is None or won.sum() > best.sum() else best
+        return found
+
+    def _rounds_of(self, sums: Sequence[Sums]) -> int:
+        """How many rounds there are to learn from, as far as is known."""
+        idle = 0
+        for number, better in self._differences(sums).items():
+            idle = 0 if better.low is None or better.low > 0 else idle + 1
+            if idle == PATIENCE and number < self.rounds:
+                return number + 1
+        return self.rounds
+
+    def _best(self, sums: Sequence[Sums]) -> int:
+        """The round whose net won most in its test, or the start."""
+        rounds = self._rounds_of(sums)
+        tested = {k: int(won.sum()) for k, won in self._tested(sums).items() if k < rounds}
+        return max(tested, key=lambda number: (tested[number], -number))
+
+    def _delivered(self, sums: Sequence[Sums]) -> int:
+        """The round whose net is delivered: the best, once it is calibrated."""
+        return self._rounds_of(sums) if self._calibrated else self._best(sums)
+
+    def _weights_of(self, number: int) -> bytes:
+        trainer = self._trainer
+        return trainer.start if number == AS_IT_IS else trainer.weights[number]
+
+    def _moments(self, won: NDArray[np.int64]) -> Moments:
+        return Moments.of(len(won), won.sum(), won @ won, PARTS * self.players, PARTS)
 
     def frames(self, sums: Sequence[Sums]) -> Frames:
         """The rounds."""
+        differences, delivered = self._differences(sums), self._delivered(sums)
         rows = []
-        for number, (positions, error) in enumerate(self._trainer.history):
-            tested = self._strength(number, sums)
-            assert tested is not None
-            games, share = tested
+        for number, won in self._tested(sums).items():
+            row: Row = {"round": "as it is", "games": 0}
+            if number != AS_IT_IS:
+                positions, error = self._trainer.history[number]
+                row = {"round": str(number), "games": self._games_of(number, sums)}
+                row |= {"positions": positions, "fit_error": sqrt(error)}
             rows.append(
                 {
-                    "round": number,
-                    "games": self._games_of(number),
-                    "positions": positions,
-                    "fit_error": sqrt(error),
-                    "test_games": games,
-                    "win_share": share.value,
-                    "win_share_low": share.low,
-                    "win_share_high": share.high,
+                    **row,
+                    "test_games": len(won) * self.players,
+                    **rate_columns("win_share", share_rate([self._moments(won)])),
+                    **rate_columns("difference", differences[number]),
+                    "best": number == delivered,
                 }
             )
         return {"rounds": FRAMES["rounds"].build(rows)}
 
-    def _games_of(self, number: int) -> int:
+    def _games_of(self, number: int, sums: Sequence[Sums]) -> int:
         each = (
-            ceil(self.games * share / (100 * self.players)) for _, share in self._tables(number)
+            ceil(self.games * share / (100 * self.players))
+            for _, share in self._tables(number, self._calibrates(number, sums))
         )
         return self.players * sum(each)
 
@@ -408,7 +488,7 @@ class Train(OneRuleSetStudy):
 
     def files(self, sums: Sequence[Sums]) -> dict[str, bytes]:
         """The weights."""
-        return {WEIGHTS_FILE: self._trainer.weights}
+        return {WEIGHTS_FILE: self._weights_of(self._delivered(sums))}
 
     def check_target(self, folder: Path, run: str) -> None:
         """Refuse to replace what is no file, or not the weights of this very training."""
@@ -435,40 +515,88 @@ class Train(OneRuleSetStudy):
 
     def status(self, sums: Sequence[Sums]) -> str:
         """The strength after the last round that was tested."""
-        for number in range(self._all_rounds - 1, -1, -1):
-            if tested := self._strength(number, sums):
-                return f"round {number}: {_share(tested[1])} against {self.rival}"
-        return "round 0"
+        tested = self._tested(sums)
+        if not tested:
+            return "round 0"
+        number, won = list(tested.items())[-1]
+        name = "as it is" if number == AS_IT_IS else f"round {number}"
+        return f"{name}: {_share(share_rate([self._moments(won)]))} against {self.rival}"
 
     def summary(self, sums: Sequence[Sums], frames: Frames) -> dict[str, Any]:
         """The strength at last."""
-        tested = self._strength(self._all_rounds - 1, sums)
-        assert tested is not None
-        games, share = tested
+        rounds = frames["rounds"]
+        games = sum(rounds["games"]) + sum(rounds["test_games"])
+        finals = [part["won"] for part in sums[self._first_final :] if part]
         unfinished = sum(int(part["unfinished"]) for part in sums if part)
-        rivals = f"`{self.rival}`" if self.players == 2 else f"{self.players - 1} × `{self.rival}`"
-        learner = f"The best response to `{self.against}`" if self.against else "The trained net"
         return {
-            "games": self.all_games,
+            "games": games + self.players * sum(map(len, finals)),
             "unfinished": unfinished,
-            "headline": f"{learner} wins {_share(share)} of {games:,} games against {rivals}; "
-            f"{percent(1 / self.players)} would be even.",
+            "headline": self._headline(sums),
             "sentences": [],
             "remarks": [
-                *self._about_calibration(),
+                *self._about_start(),
+                *self._about_calibration(sums),
                 f"The weights are in {WEIGHTS_FILE} of the run's folder, and in the file that --out names; "
                 "champion:weights=FILE plays them.",
                 *about_unfinished(unfinished),
             ],
         }
 
-    def _about_calibration(self) -> list[str]:
-        if self._all_rounds == self.rounds:
+    def _headline(self, sums: Sequence[Sums]) -> str:
+        """How strong the net is, and how much of that it has learned, by games with dice that no round was tested on."""
+        won = [
+            self._won(sums, self._first_final + k * self.players)
+            for k in range(len(self.entrants) + 1)
+        ]
+        *bars, start = won
+        shares = [share_rate([self._moments(test)]) for test in bars if test is not None]
+        rivals = "" if self.players == 2 else f"{self.players - 1} × "
+        wins = listed(
+            [
+                f"{_share(share)} against {rivals}`{bar.spec}`"
+                for share, bar in zip(shares, self.entrants, strict=True)
+            ]
+        )
+        even = "" if self.players == 2 else f" ({percent(1 / self.players)} would be even)"
+        net = f"The best response to `{self.against}`" if self.against else "The trained net"
+        text = f"{net} wins {wins}{even}"
+        if start is not None and bars[0] is not None:
+            more = mean_rate([self._moments(bars[0] - start)])
+            assert more.value is not None and more.low is not None and more.high is not None
+            half = 50 * (more.high - more.low)
+            word = "more" if more.value >= 0 else "less"
+            text += f"; {100 * abs(more.value):.1f} ± {half:.1f} points {word} than the net it started from"
+        elif self.start_digest:
+            text += "; no round was better than the net it started from, which is delivered"
+        low = shares[-1].low
+        if not self.against and low is not None and low <= 1 / self.players:
+            return f"No better than `{SPARRING}`: nothing was learned. {text}."
+        return f"{text}."
+
+    def _about_start(self) -> Iterator[str]:
+        weights = self.start_weights()
+        if weights is not None:
+            net = weights.described(self.rule_set, self.players)
+            yield f"It started from {net or 'the net for these rules'}."
+        elif self.start == NEAREST:
+            yield f"It started from nothing, as no net is for {self.players} players."
+
+    def _about_calibration(self, sums: Sequence[Sums]) -> list[str]:
+        if not self._calibrated:
             return []
         return [
-            f"Round {self.rounds} only calibrates the net, so that its win chances are right on average where it takes "
-            "all seats. Its error is larger, as its targets are not cut off."
+            f"Round {self._rounds_of(sums)} only calibrates the best net, so that its win chances are right on average where "
+            "it takes all seats. Its error is larger, as its targets are not cut off."
         ]
+
+
+class _Again(Chunk):
+    """A test, whose dice are those of others."""
+
+    @property
+    def name(self) -> str:
+        """Its part, lane and blocks."""
+        return f"{self.part:07d}-{super().name}"
 
 
 def _target(folder: Path) -> Path | None:
@@ -478,7 +606,7 @@ def _target(folder: Path) -> Path | None:
 
 def _share(share: Rate) -> str:
     assert share.value is not None and share.low is not None and share.high is not None
-    return f"{100 * share.value:.1f} ± {50 * (share.high - share.low):.1f} %"
+    return f"{100 * share.value:.1f} % ± {50 * (share.high - share.low):.1f}"
 
 
 def _digest(weights: bytes) -> str:
@@ -501,29 +629,40 @@ class _Trainer:
         self.history: list[tuple[int, float]] = []
         """By round: positions learned from, and the mean squared error of the fit."""
         self.pool: list[tuple[NDArray[np.int16], NDArray[np.float32]]] = []
-        self.weights = as_bytes(start) if start else b""
-        self.net: Net
-        """After the first round."""
+        self.start = b"" if net is None else self._packed(net, AS_IT_IS)
+        """The weights of the net that it starts from, by these rules; empty if there is none."""
+        self.weights: list[bytes] = []
+        """After each round."""
+
+    @property
+    def newest(self) -> bytes:
+        """The weights so far; empty before the first round without a start."""
+        return self.weights[-1] if self.weights else self.start
 
     def learn(self, number: int, sums: Sequence[Sums]) -> None:
         """Fit the net to the positions of a round, and of those before."""
         if number < len(self.history):
             return
         study = self.study
-        begin = number * study._parts_per_round
-        lessons = sums[begin : begin + len(study._tables(number)) * study.players]
+        begin, calibrates = number * study._parts_per_round, study._calibrates(number, sums)
+        lessons = sums[begin : begin + len(study._tables(number, calibrates)) * study.players]
         slots = np.concatenate([unpacked(part["slots"]) for part in lessons])
         targets = np.concatenate([part["targets"] for part in lessons])
         new = slots, (targets / CHANCE_ONE).astype(np.float32)
-        if study._calibrates(number):
-            logits = logits_of(slots, self.net) / LOGIT_ONE
-            self.fit.parameters, error = calibrated(self.fit.parameters, logits, new[1])
+        if calibrates:
+            best = weights_of(study._weights_of(study._best(sums))).net
+            logits = logits_of(slots, best) / LOGIT_ONE
+            self.fit.parameters, error = calibrated(widened(best), logits, new[1])
         else:
             self.seen += np.bincount(slots.reshape(-1), minlength=len(self.seen))
             error = self._fit(number, new)
         self.history.append((len(targets), error))
-        self.net = rounded(self.fit.parameters)
-        self.net.facts[self.seen == 0] = 0
+        net = rounded(self.fit.parameters)
+        net.facts[self.seen == 0] = 0
+        self.weights.append(self._packed(net, number))
+
+    def _packed(self, net: Net, number: int) -> bytes:
+        study = self.study
         about = {
             "command": study.command,
             "seed": study.seed,
@@ -531,14 +670,14 @@ class _Trainer:
             "run": plan_digest(study),
             "version": __version__,
         }
-        self.weights = as_bytes(Weights(self.net, study.rule_set, study.players, about))
+        return as_bytes(Weights(net, study.rule_set, study.players, about))
 
     def _fit(self, number: int, new: tuple[NDArray[np.int16], NDArray[np.float32]]) -> float:
         """Fit the net to new positions and those of the rounds before; returns the mean squared error."""
         study = self.study
-        first = number == 0 and study.start is None
+        first = number == 0 and not self.start
         # Positions of the first round, without a learner, are not kept.
-        kept = [] if first or (number == 1 and study.start is None) else self.pool[1 - KEPT :]
+        kept = [] if first or (number == 1 and not self.start) else self.pool[1 - KEPT :]
         self.pool = [*kept, new]
         rate = FIRST_RATE if first else RATE * RATE_DECAY ** max(0, number - 1)
         return self.fit.run(

@@ -96,7 +96,7 @@ class Test(_TableJob):
         return len(self.table)
 
     def play(self, seed: int, first: int, blocks: int) -> tuple[Sums, list[Tally]]:
-        """The wins of the net, with the squares of blocks."""
+        """What the net won by block, as differences between tests are paired; like a lesson, it is one task."""
         won = np.zeros(blocks, np.int64)
         unfinished = 0
         bots, players = self.bots(), len(self.table)
@@ -106,9 +106,7 @@ class Test(_TableJob):
             won += win_parts(tally.rank)[:, seat]
             unfinished += int((~tally.finished).sum())
         return {
-            "blocks": np.array(blocks, np.int64),
-            "won": won.sum(),
-            "won_squared": (won * won).sum(),
+            "won": won,
             "unfinished": np.array(unfinished, np.int64),
         }, []
 
