@@ -226,6 +226,12 @@ class RatioMoments(NamedTuple):
     below2: float
     product: float
 
+    @classmethod
+    def of(cls, n: Any, totals: Ints, products: Ints, unit: int) -> RatioMoments:
+        """Moments of a sum in parts of a unit by a number, from (number, sum) and their products (2, 2)."""
+        (below, above), ((below2, product), (_, above2)) = totals.tolist(), products.tolist()
+        return cls(float(n), above / unit, below, above2 / unit**2, below2, product / unit)
+
 
 def ratio_moments(groups: Sequence[RatioMoments]) -> Moments:
     """A ratio of two sums, e.g. of wins to games with a holder, as a mean over the blocks that have any.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
@@ -19,17 +20,17 @@ from pickosim.runs.run import Results
 from pickosim.runs.tasks import Sums
 from pickosim.stats.intervals import (
     Moments,
-    Rate,
+    RatioMoments,
     count_rate,
     mean_rate,
+    ratio_rate,
     share_interval,
     share_rate,
     share_superiority,
     stratified_mean,
 )
 from pickosim.stats.ratings import Counted, Ratings, rate
-from pickosim.studies.matchup_sums import COLUMNS as HOLDER_COLUMNS
-from pickosim.studies.matchup_sums import forfeits_in, holder_row
+from pickosim.studies.matchup_sums import COUNTED_OF_HOLDERS, forfeits_in
 from pickosim.studies.measures import rate_columns
 from pickosim.studies.schedule import Matchup, matchup_lanes
 from pickosim.studies.views import MOST_ROWS, Crossed, Dots, Listed, View
@@ -67,7 +68,7 @@ FRAMES = frames_by_name(
         "specialists",
         "One row per bot and specialist; empty where the rules have none. That holders win more does not show "
         "that the specialist helps: `pickosim balance` measures that.",
-        f"bot specialist games {HOLDER_COLUMNS}",
+        "bot specialist games gained± turns_held± used± held_at_end± games_held win_share_held±",
     ),
     Frame(
         "lengths",
@@ -112,18 +113,11 @@ def tournament_frames(
         "pairs": list(_pairs(bots, matchups, sums, ratings)),
         "seats": list(_seats(entries, sums)),
         "specialists": list(_specialists(entries, specialists)),
-        "lengths": [
-            {"turns": turns, "games": int(games)}
-            for turns, games in enumerate(_padded_sum([part["turns"] for part in sums]))
-            if games
-        ],
+        "lengths": list(_counted("turns", [part["turns"] for part in sums])),
         "scores": [
-            {"bot": bot, "score": score, "games": int(games)}
-            for bot in bots
-            for score, games in enumerate(
-                _padded_sum([part["score_counts"][k] for part, k in entries[bot]])
-            )
-            if games
+            {"bot": bot} | row
+            for bot, played in entries.items()
+            for row in _counted("score", [part["score_counts"][k] for part, k in played])
         ],
     }
     return {name: frame.build(rows[name]) for name, frame in tables_with(points).items()}
@@ -138,12 +132,12 @@ def tables_with(points: Points | None) -> dict[str, Frame]:
 def entries_of(
     bots: Sequence[str], matchups: Sequence[Matchup], sums: Sequence[Sums]
 ) -> dict[str, list[Entry]]:
-    """The matchups that each bot played in."""
+    """The matchups that each bot played in; bots that did not play are left out."""
     entries: dict[str, list[Entry]] = {bot: [] for bot in bots}
     for matchup, part in zip(matchups, sums, strict=True):
         for number, bot in enumerate(matchup):
             entries[bot].append((part, number))
-    return entries
+    return {bot: played for bot, played in entries.items() if played}
 
 
 class Measured(NamedTuple):
@@ -277,11 +271,6 @@ def _first_only(choices: NDArray[np.int64]) -> NDArray[np.int64]:
     return first
 
 
-def _wins(part: Sums, bot: int) -> Moments:
-    """Moments of a bot's win share in a block."""
-    return _place(part, bot, 0)
-
-
 def _place(part: Sums, bot: int, place: int) -> Moments:
     """Moments of the share of a block's games in which a bot took a place, counted from 0."""
     unit = PARTS * len(part["places"])
@@ -307,19 +296,15 @@ def _games(entry: Entry) -> int:
 def _bot_rates(entries: Sequence[Entry], points: Points | None) -> Row:
     """What a bot came to in some matchups."""
     games = sum(map(_games, entries))
+    players = len(entries[0][0]["wins"])
+    ranks = [_ranks(*entry) for entry in entries]
     return {
         "games": games,
         **_mean_points(entries, points),
-        **rate_columns("win_share", share_rate([_wins(*entry) for entry in entries])),
+        **rate_columns("win_share", share_rate([_place(*entry, 0) for entry in entries])),
         **rate_columns("mean_score", count_rate([_scores(*entry) for entry in entries])),
-        **rate_columns("mean_rank", _mean_rank(entries)),
+        **rate_columns("mean_rank", share_rate(ranks).mapped(1, players)),
     }
-
-
-def _mean_rank(entries: Sequence[Entry]) -> Rate:
-    """The mean rank of a bot, which has the interval of a share: of the way from the first to the last."""
-    players = len(entries[0][0]["wins"])
-    return share_rate([_ranks(*entry) for entry in entries]).mapped(1, players)
 
 
 def _ranks(part: Sums, bot: int) -> Moments:
@@ -353,7 +338,6 @@ def _standings(entries: dict[str, list[Entry]], rated: Ratings, points: Points |
             "forfeits": sum(int((forfeits_in(part)[:, 2] == k).sum()) for part, k in entries[bot]),
         }
         for bot in entries
-        if entries[bot]
     ]
     return sorted(rows, key=lambda row: -row[deciding_column(row)])
 
@@ -375,8 +359,6 @@ def _matchups(
 def _places(entries: dict[str, list[Entry]]) -> Iterator[Row]:
     """How often each bot came first, second, …"""
     for bot, played_in in entries.items():
-        if not played_in:
-            continue
         for place in range(len(played_in[0][0]["places"])):
             share = share_rate([_place(part, k, place) for part, k in played_in])
             yield {
@@ -430,72 +412,73 @@ def _difference(part: Sums, a: int, b: int) -> Moments:
 
 def _seats(entries: dict[str, list[Entry]], sums: Sequence[Sums]) -> Iterator[Row]:
     """What a seat is worth, to all bots together and to each."""
-    for seat in range(len(sums[0]["wins"])):
-        wins = [
-            _moments(
-                part,
-                part["wins"][:, seat].sum(),
-                part["seat_wins_squared"][seat],
-                PARTS * len(part["wins"]),
-                PARTS,
-            )
-            for part in sums
-        ]
-        scores = [
-            _moments(
-                part,
-                part["scores"][:, seat].sum(),
-                part["seat_scores_squared"][seat],
-                len(part["wins"]),
-            )
-            for part in sums
-        ]
-        yield {
-            "bot": ALL_BOTS,
-            "seat": seat,
-            "games": sum(_games((part, 0)) for part in sums),
-            **rate_columns("win_share", share_rate(wins)),
-            **rate_columns("mean_score", count_rate(scores)),
-        }
-    for bot, played_in in entries.items():
+    seated: dict[str, list[tuple[Sums, Any]]] = {ALL_BOTS: [(part, slice(None)) for part in sums]}
+    for bot, played in (seated | entries).items():
         for seat in range(len(sums[0]["wins"])):
-            if not played_in:
-                continue
-            wins = [
-                _moments(part, part["wins"][k, seat], part["wins_squared"][k, seat], PARTS, PARTS)
-                for part, k in played_in
-            ]
-            scores = [
-                _moments(part, part["scores"][k, seat], part["scores_squared"][k, seat], 1)
-                for part, k in played_in
-            ]
+            wins = [_seat(*entry, seat, "wins", PARTS) for entry in played]
+            scores = [_seat(*entry, seat, "scores", 1) for entry in played]
             yield {
                 "bot": bot,
                 "seat": seat,
-                "games": sum(int(part["blocks"]) for part, _ in played_in),
+                "games": sum(
+                    int(part["blocks"]) * np.size(part["wins"][k, seat]) for part, k in played
+                ),
                 **rate_columns("win_share", share_rate(wins)),
                 **rate_columns("mean_score", count_rate(scores)),
             }
 
 
+def _seat(part: Sums, bots: Any, seat: int, name: str, parts: int) -> Moments:
+    """Moments of what a bot, or all of them together, came to in a seat per game, counted in parts."""
+    totals = part[name][bots, seat]
+    alone = np.ndim(totals) == 0
+    squares = part[f"{name}_squared"][bots, seat] if alone else part[f"seat_{name}_squared"][seat]
+    return _moments(part, totals.sum(), squares, parts * np.size(totals), parts)
+
+
 def _specialists(entries: dict[str, list[Entry]], playing: Collection[str]) -> Iterator[Row]:
     """What became of the specialists with each bot."""
-    for bot, matchups in entries.items():
+    for bot, played in entries.items():
         for number, specialist in enumerate(SPECIALISTS):
-            if matchups and specialist in playing and "held" in matchups[0][0]:
-                players = len(matchups[0][0]["wins"])
-                yield {
-                    "bot": bot,
-                    "specialist": specialist,
-                    **holder_row(matchups, number, players),
-                }
+            if specialist in playing and "holders" in played[0][0]:
+                yield {"bot": bot, "specialist": specialist, **_holder_row(played, number)}
 
 
-def _padded_sum(histograms: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    total = np.zeros(max(map(len, histograms), default=0), np.int64)
+def _holder_row(entries: Sequence[Entry], specialist: int) -> Row:
+    """What became of a specialist with a bot."""
+
+    def sums(part: Sums, bot: int, *names: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Sums of what is counted of holders (n,), and of products (n, n) of a block's totals."""
+        chosen = [COUNTED_OF_HOLDERS.index(name) for name in names]
+        products = part["holder_products"][np.ix_(chosen, chosen)]
+        return part["holders"][chosen, specialist, bot], products[..., specialist, bot]
+
+    row: Row = {"games": sum(map(_games, entries))}
+    for name in COUNTED_OF_HOLDERS[:4]:
+        rate = share_rate if name == "held_at_end" else count_rate
+        moments = []
+        for part, bot in entries:
+            (total,), ((squares,),) = sums(part, bot, name)
+            moments.append(_moments(part, total, squares, len(part["wins"])))
+        row |= rate_columns(name, rate(moments))
+    won = [
+        RatioMoments.of(part["blocks"], *sums(part, bot, "held_at_end", "wins"), PARTS)
+        for part, bot in entries
+    ]
+    return row | {
+        "games_held": int(sum(each.below for each in won)),
+        **rate_columns("win_share_held", ratio_rate(won)),
+    }
+
+
+def _counted(name: str, histograms: Sequence[NDArray[np.int64]]) -> Iterator[Row]:
+    """The games of each value in some histograms together."""
+    total: Counter[int] = Counter()
     for histogram in histograms:
-        total[: len(histogram)] += histogram
-    return total
+        total.update(dict(enumerate(histogram.tolist())))
+    for value in sorted(total):
+        if total[value]:
+            yield {name: value, "games": total[value]}
 
 
 # --------------------------------------------------------------------------------------------------- views
