@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -414,21 +414,20 @@ def _mark(row: Row, given: str) -> str:
 
 def _drawn(view: View, text: Drawn, title: str, rows: Sequence[Row]) -> IntervalGrid:
     """A table with the intervals of one column drawn beside it."""
-    names = text.columns.split()
+    names, value = text.columns.split(), text.value
     if len({row.get("players") for row in rows}) == 1:
         names = [name for name in names if name != "players"]
 
     def cell(name: str, row: Row) -> str:
         column = for_row(view.frame.column(name), row)
-        value, of = row[name], column.format
-        if name == text.value:
+        known, of = row[name], column.format
+        if name == value:
             error = with_error(row, name, of.scale if of else 1.0, "+")
-            return error if value is None else f"{error}{'*' if is_significant(row) else ' '}"
+            return error if known is None else f"{error}{'*' if is_significant(row) else ' '}"
         if name == names[0]:
-            return f"{wrapped(value, LONGEST_NAME)}{_mark(row, text.given)}"
-        return "-" if value is None else of.bare(value) if of else value
+            return f"{wrapped(known, LONGEST_NAME)}{_mark(row, text.given)}"
+        return "-" if known is None else of.bare(known) if of else known
 
-    ends = [f"{text.value}{end}" for end in ("", "_low", "_high")]
     columns = [view.frame.column(name) for name in names]
     return IntervalGrid(
         title,
@@ -437,9 +436,9 @@ def _drawn(view: View, text: Drawn, title: str, rows: Sequence[Row]) -> Interval
             for column in columns
         ],
         [[cell(name, row) for name in names] for row in rows],
-        names.index(text.value) + 1,
+        names.index(value) + 1,
         [
-            None if row[text.value] is None else (row[ends[0]], row[ends[1]], row[ends[2]])
+            None if row[value] is None else (row[value], row[f"{value}_low"], row[f"{value}_high"])
             for row in rows
         ],
     )
@@ -448,48 +447,46 @@ def _drawn(view: View, text: Drawn, title: str, rows: Sequence[Row]) -> Interval
 # ------------------------------------------------------------------------------- measures side by side
 
 
-Line = tuple[str, list[Measure]]
-"""A line of the table of measures: its label, and its measures; several are percentiles of one."""
+Line = tuple[str, int, list[Measure]]
+"""A line of a table of measures: its label, the number of players, its measures; several are percentiles of one."""
 
 
 def _measures(results: Results) -> Iterator[RenderableType]:
     """What the variants of a comparison are, and all their measures, a column per variant."""
+    stronger = results.manifest["result"].get("stronger", {})
     yield _variants(results)
-    measures = results.measures
-    for players in dict.fromkeys(measures["players"]):
-        stronger = results.manifest["result"].get("stronger", {}).get(str(players), "")
-        rows = _rows_by_variant(measures.filter(pl.col("players") == players))
-        shown = [line for line in _lines(stronger) if _is_shown(line, rows)]
-        title = f"{players} players, {rows[next(iter(rows))]['turns']['games']:,} games per variant"
-        cells = {name: [_cell(line, of) for line in shown] for name, of in rows.items()}
-        yield _side_by_side(results, title, [label for label, _ in shown], cells)
-    yield Text(_about_marks(measures), "dim")
+    for players in results.measures["players"].unique(maintain_order=True):
+        lines: dict[str, list[Measure]] = {}
+        for measure in MEASURES.values():
+            bot = quoted(stronger.get(str(players), ""))
+            name = f"  {measure.percentile[0]}, percentiles" if measure.percentile else ""
+            lines.setdefault(name or measure_label(measure.name, bot), []).append(measure)
+        labelled = []
+        for name, of in lines.items():
+            numbers = ", ".join(str(each.percentile[1]) for each in of if each.percentile)
+            labelled.append((f"{name} {numbers}".rstrip(), players, of))
+        yield _side_by_side(results, labelled, str(players))
+    yield _about_marks(results.measures)
 
 
 def _main_measures(results: Results) -> Iterator[RenderableType]:
     """The variants of a comparison, and the measures that sentences are about: as many as a screen has room for."""
-    yield _variants(results)
-    measures = results.measures
-    sizes = list(dict.fromkeys(measures["players"]))
+    sizes = results.measures["players"].unique(maintain_order=True).to_list()
     stronger = set(results.manifest["result"].get("stronger", {}).values())
     bot = quoted(*stronger) if len(stronger) == 1 else "the stronger bot"
-    main = [measure for measure in WORDED if measure.name in set(measures["measure"])]
-    lines = [(measure, size) for measure in main[: MOST_MEASURED // len(sizes)] for size in sizes]
-    labels = [
-        measure_label(measure.name, bot) + (f" ({size} players)" if len(sizes) > 1 else "")
-        for measure, size in lines
+    main = [measure for measure in WORDED if measure.name in set(results.measures["measure"])]
+    lines: list[Line] = [
+        (
+            measure_label(measure.name, bot) + (f" ({size} players)" if len(sizes) > 1 else ""),
+            size,
+            [measure],
+        )
+        for measure in main[: MOST_MEASURED // len(sizes)]
+        for size in sizes
     ]
-    rows = {size: _rows_by_variant(measures.filter(pl.col("players") == size)) for size in sizes}
-    cells = {
-        name: [_cell(("", [measure]), rows[size][name]) for measure, size in lines]
-        for name in rows[sizes[0]]
-    }
-    numbers = measures["games"].to_list()
-    few, most = min(numbers), max(numbers)
-    games = f"{few:,} games" if few == most else f"{few:,} to {most:,} games"
-    title = f"{listed([str(size) for size in sizes])} players, {games} per variant"
-    yield _side_by_side(results, title, labels, cells)
-    yield Text(_about_marks(measures), "dim")
+    yield _variants(results)
+    yield _side_by_side(results, lines, listed([str(size) for size in sizes]))
+    yield _about_marks(results.measures)
 
 
 def _variants(results: Results) -> Grid:
@@ -502,70 +499,49 @@ def _variants(results: Results) -> Grid:
     return grid("", columns, variants.select("variant", "differs").rows())
 
 
-def _about_marks(measures: pl.DataFrame) -> str:
+def _about_marks(measures: pl.DataFrame) -> Text:
     """What ± and * mean in the tables of measures."""
     text = "± is half the 95 % interval"
-    if not (comparisons := measures["p_value"].count()):
-        return f"{text}."
-    return (
-        f"{text}; * is significant: p below {SIGNIFICANCE:g} after correction for all {comparisons:,} comparisons "
-        "(Holm)."
-    )
-
-
-def _rows_by_variant(measures: pl.DataFrame) -> dict[str, dict[str, Row]]:
-    """The rows of one number of players by variant and measure."""
-    rows: dict[str, dict[str, Row]] = {}
-    for row in measures.iter_rows(named=True):
-        rows.setdefault(row["variant"], {})[row["measure"]] = row
-    return rows
-
-
-def _side_by_side(
-    results: Results, title: str, labels: Sequence[str], cells: Mapping[str, list[str]]
-) -> Grid:
-    """A column per variant, the reference first and in every part."""
-    reference = results.manifest["result"]["reference"]
-    order = sorted(cells, key=lambda name: name != reference)
-    headings = [
-        (wrapped(name, max(map(len, (*name.split(), *cells[name])))), "right") for name in order
-    ]
-    rows = zip(labels, *(cells[name] for name in order), strict=True)
-    return grid(title, [("", "left"), *headings], rows, kept=2)
-
-
-def _lines(bot: str) -> list[Line]:
-    """One line per measure; the percentiles of a measure share one."""
-    found: dict[str, list[Measure]] = {}
-    for measure in MEASURES.values():
-        if measure.percentile is None:
-            found[measure_label(measure.name, quoted(bot))] = [measure]
-        else:
-            found.setdefault(f"  {measure.percentile[0]}, percentiles", []).append(measure)
-    return [
-        (
-            f"{label} {', '.join(f'{part.percentile[1]}' for part in of if part.percentile)}".rstrip(),
-            of,
+    if comparisons := measures["p_value"].count():
+        text += (
+            f"; * is significant: p below {SIGNIFICANCE:g} after correction for all {comparisons:,} comparisons "
+            "(Holm)"
         )
-        for label, of in found.items()
+    return Text(f"{text}.", "dim")
+
+
+def _side_by_side(results: Results, lines: Sequence[Line], players: str) -> Grid:
+    """A column per variant, the reference first and in every part; lines without values are left out."""
+    sizes = {size for _, size, _ in lines}
+    shown = results.measures.filter(pl.col("players").is_in(sizes))
+    rows = {(row["variant"], row["players"], row["measure"]): row for row in shown.to_dicts()}
+    reference = results.manifest["result"]["reference"]
+    variants = sorted(dict.fromkeys(shown["variant"]), key=lambda name: name != reference)
+    table = []
+    for label, size, measures in lines:
+        names = [measure.name for measure in measures]
+        if not all((variant, size, name) in rows for variant in variants for name in names):
+            continue
+        of = [[rows[variant, size, name] for name in names] for variant in variants]
+        # No hens where nobody has one.
+        if names != ["hen_steals"] or any(row["value"] for (row,) in of):
+            table.append((label, *(_cell(measures, each) for each in of)))
+    columns = list(zip(*table, strict=True))[1:]
+    headings = [
+        (wrapped(name, max(map(len, (*name.split(), *column)))), "right")
+        for name, column in zip(variants, columns, strict=True)
     ]
+    few, most = (end(shown["games"].to_list()) for end in (min, max))
+    games = f"{few:,}" if few == most else f"{few:,} to {most:,}"
+    title = f"{players} players, {games} games per variant"
+    return grid(title, [("", "left"), *headings], table, kept=2)
 
 
-def _is_shown(line: Line, by_variant: dict[str, dict[str, Row]]) -> bool:
-    """Whether there is anything to show: no hens where nobody has one."""
-    name = line[1][0].name
-    rows = [of.get(name) for of in by_variant.values()]
-    if name == "hen_steals":
-        return any(row["value"] for row in rows if row)
-    return all(rows)
-
-
-def _cell(line: Line, rows: dict[str, Row]) -> str:
-    _, measures = line
+def _cell(measures: Sequence[Measure], rows: Sequence[Row]) -> str:
+    """The value of a measure with half its interval, or several percentiles."""
     if len(measures) > 1:
-        return ", ".join(f"{rows[measure.name]['value']:.0f}" for measure in measures) + " "
-    (measure,) = measures
-    row = rows[measure.name]
+        return ", ".join(f"{row['value']:.0f}" for row in rows) + " "
+    (measure,), (row,) = measures, rows
     value, low, high = (measure.scale * row[name] for name in ("value", "value_low", "value_high"))
     shown = f"0 (≤ {high:.1g})" if value == low == 0 < high else plus_minus(value, (high - low) / 2)
     return f"{shown}{'*' if is_significant(row) else ' '}"

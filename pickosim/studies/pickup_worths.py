@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, inf, isfinite, sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,14 +101,9 @@ def play_branches(
         number = min(BRANCHED, blocks - start)
         played = branch_pickups(arm.match(seed), first + start, number, wanted, control)
         pieces.append(_branches(played, start))
-    return Branches(
-        np.concatenate([piece.pickups for piece in pieces]),
-        np.concatenate([piece.wins for piece in pieces]),
-        np.concatenate([piece.scores for piece in pieces]),
-        np.concatenate([piece.held for piece in pieces], axis=-1),
-        sum(piece.games for piece in pieces),
-        sum(piece.unfinished for piece in pieces),
-    )
+    *arrays, games, unfinished = zip(*pieces, strict=True)
+    pickups, wins, scores, held = (np.concatenate(parts, axis=-1) for parts in arrays)
+    return Branches(pickups, wins, scores, held, sum(games), sum(unfinished))
 
 
 def _branches(played: Branched, start: int) -> Branches:
@@ -147,6 +142,10 @@ def _in_groups(pickups: Pickups) -> list[NDArray[np.bool_]]:
         pickups["former"] == NOTHING,
         pickups["former"] != NOTHING,
     ]
+
+
+def _whole_numbers(**sums: Any) -> Sums:
+    return {name: np.asarray(value, np.int64) for name, value in sums.items()}
 
 
 @dataclass(frozen=True)
@@ -190,29 +189,25 @@ class PickupJob(_BranchingJob):
         played = play_branches(self.arms[0], self.specialists, self.control, seed, first, blocks)
         groups = _in_groups(played.pickups)
         numbers = [SPECIALISTS.index(name) for name in self.specialists]
-        totals = np.stack(
+        of_specialist = [played.pickups["specialist"] == k for k in numbers]
+        totals = np.array(
             [
-                np.stack(
-                    [
-                        _block_totals(played, group & (played.pickups["specialist"] == k), blocks)
-                        for group in groups
-                    ]
-                )
-                for k in numbers
+                [_block_totals(played, own & group, blocks) for group in groups]
+                for own in of_specialist
             ]
         )
         both = np.concatenate([totals[:, 0, 0], totals[:, 0, 1]])
         held = played.held[:, numbers].swapaxes(0, 1)
-        return {
-            "blocks": np.array(blocks, np.int64),
-            "games": np.array(played.games, np.int64),
-            "unfinished": np.array(played.unfinished, np.int64),
-            "picked": totals.sum(axis=-1),
-            "picked_products": totals @ totals.swapaxes(-1, -2),
-            "across": both @ both.T,
-            "held": held.sum(axis=-1),
-            "held_products": held @ held.swapaxes(-1, -2),
-        }, []
+        return _whole_numbers(
+            blocks=blocks,
+            games=played.games,
+            unfinished=played.unfinished,
+            picked=totals.sum(axis=-1),
+            picked_products=totals @ totals.swapaxes(-1, -2),
+            across=both @ both.T,
+            held=held.sum(axis=-1),
+            held_products=held @ held.swapaxes(-1, -2),
+        ), []
 
 
 @dataclass(frozen=True)
@@ -251,13 +246,10 @@ class CaseJob(_BranchingJob):
                 totals[:, k] = _block_totals(played, chosen, blocks)[:2]
             games, unfinished = games + played.games, unfinished + played.unfinished
         both = totals.reshape(-1, blocks)
-        return {
-            "blocks": np.array(blocks, np.int64),
-            "games": np.array(games, np.int64),
-            "unfinished": np.array(unfinished, np.int64),
-            "picked": totals.sum(axis=-1),
-            "across": both @ both.T,
-        }, []
+        picked = totals.sum(axis=-1)
+        return _whole_numbers(
+            blocks=blocks, games=games, unfinished=unfinished, picked=picked, across=both @ both.T
+        ), []
 
 
 # ----------------------------------------------------------------------------------------- from sums to rows
@@ -353,14 +345,14 @@ def pickup_rows(
             if specialist not in shown:
                 continue
             gain = worth_moments(level.sums, k)
-            blocks = int(level.sums["blocks"])
+            blocks, squares = int(level.sums["blocks"]), level.sums["picked_products"][k, 0, 0, 0]
+            picked = Moments.of(blocks, level.sums["picked"][k, 0, 0], squares)
             row = {
                 **level.columns,
                 "specialist": specialist,
                 "games": blocks,
-                **rate_columns("pick_ups", count_rate([_pickups_per_game(level.sums, k)])),
-                **rate_columns("gain", NO_RATE if gain is None else mean_rate([gain])),
-                **rate_columns("score_gain", _score_rate(level.sums, k)),
+                **rate_columns("pick_ups", count_rate([picked])),
+                **_gains(level.sums, k),
                 **rate_columns("held_above_even", _held_above_even(level, k)),
                 "p_value": None if gain is None else stratified_mean([gain]).p_value,
             }
@@ -370,50 +362,43 @@ def pickup_rows(
     return with_adjusted(rows)
 
 
-def worth_moments(sums: Sums, specialist: int, group: int = 0, value: int = 1) -> Moments | None:
-    """Moments of what a pick-up brings, in win share (1) or score (2); None if there is no pick-up."""
-    both = [0, value]
-    ratio = _ratio(
-        sums["blocks"],
-        sums["picked"][specialist, group, both],
-        sums["picked_products"][specialist, group][np.ix_(both, both)],
-        PARTS if value == 1 else 1,
-    )
+def worth_moments(sums: Sums, specialist: int) -> Moments | None:
+    """Moments of what a pick-up brings, in win share; None if there is no pick-up."""
+    ratio = _worth(sums, specialist)
     return None if ratio is None else ratio_moments([ratio])
 
 
-def _ratio(blocks: Ints, totals: Ints, products: Ints, unit: int) -> RatioMoments | None:
-    """A sum in parts of a unit, divided by a number; None if that is 0.
-
-    `totals` (2,) are the number and the sum, `products` (2, 2) one with another, block by block.
-    """
-    number, total = (float(value) for value in totals)
-    if not number:
-        return None
-    return RatioMoments(
-        n=float(blocks),
-        above=total / unit,
-        below=number,
-        above2=float(products[1, 1]) / unit**2,
-        below2=float(products[0, 0]),
-        product=float(products[0, 1]) / unit,
-    )
+def _worth(sums: Sums, specialist: int, group: int = 0, value: int = 1) -> RatioMoments | None:
+    """What a pick-up brings in a group, in win share (1) or score (2)."""
+    both = [0, value]
+    products = sums["picked_products"][specialist, group][np.ix_(both, both)]
+    totals = sums["picked"][specialist, group, both]
+    return _ratio(sums["blocks"], totals, products, PARTS if value == 1 else 1)
 
 
-def _score_rate(sums: Sums, specialist: int, group: int = 0) -> Rate:
-    moments = worth_moments(sums, specialist, group, 2)
-    return NO_RATE if moments is None else mean_rate([moments])
+def _ratio(blocks: Ints, totals: Ints, products: Ints, unit: int = PARTS) -> RatioMoments | None:
+    """A sum in parts of a unit by a number; None if that is 0. See `RatioMoments.of`."""
+    return RatioMoments.of(blocks, totals, products, unit) if totals[0] else None
 
 
-def _pickups_per_game(sums: Sums, specialist: int) -> Moments:
-    squares = sums["picked_products"][specialist, 0, 0, 0]
-    return Moments.of(sums["blocks"], sums["picked"][specialist, 0, 0], squares)
+def _mean_rate(ratio: RatioMoments | None) -> Rate:
+    """What a pick-up brings, with its interval; nothing if there is none."""
+    return NO_RATE if ratio is None else mean_rate([ratio_moments([ratio])])
+
+
+def _gains(sums: Sums, specialist: int, group: int = 0) -> Row:
+    """What a pick-up brings, in win share and in score."""
+    gain, score = (_worth(sums, specialist, group, value) for value in (1, 2))
+    return {
+        **rate_columns("gain", _mean_rate(gain)),
+        **rate_columns("score_gain", _mean_rate(score)),
+    }
 
 
 def _held_above_even(level: Level, specialist: int) -> Rate:
     """What holders at the end win above an even share; nothing if there is none."""
     sums, even = level.sums, 1 / level.players
-    won = _ratio(sums["blocks"], sums["held"][specialist], sums["held_products"][specialist], PARTS)
+    won = _ratio(sums["blocks"], sums["held"][specialist], sums["held_products"][specialist])
     return NO_RATE if won is None else ratio_rate([won]).mapped(-even, 1 - even)
 
 
@@ -478,10 +463,8 @@ def judged(apart: Estimate | None, band: float, games: int, number: int) -> Row:
     confidence = simultaneous(CONFIDENCE, number)
     low, high = apart.interval(confidence)
     more: int | None = None
-    if low > band:
-        verdict = TOO_STRONG
-    elif high < -band:
-        verdict = TOO_WEAK
+    if low > band or high < -band:
+        verdict = TOO_STRONG if low > band else TOO_WEAK
     elif -band <= low and high <= band:
         verdict = BALANCED
     else:
@@ -526,22 +509,20 @@ def pickup_group_rows(
 ) -> Iterator[Row]:
     """The same by phase, standing and former specialist."""
     for level in levels:
+        blocks = int(level.sums["blocks"])
         for k, specialist in enumerate(measured):
+            picked = level.sums["picked"][k, :, 0]
             for number, (by, group) in enumerate(GROUPS):
-                gain = worth_moments(level.sums, k, number)
-                if by == "all" or gain is None or specialist not in shown:
-                    continue
-                blocks = int(level.sums["blocks"])
-                yield {
-                    **level.columns,
-                    "specialist": specialist,
-                    "by": by,
-                    "group": group,
-                    "games": blocks,
-                    "pick_ups": float(level.sums["picked"][k, number, 0]) / blocks,
-                    **rate_columns("gain", mean_rate([gain])),
-                    **rate_columns("score_gain", _score_rate(level.sums, k, number)),
-                }
+                if by != "all" and picked[number] and specialist in shown:
+                    yield {
+                        **level.columns,
+                        "specialist": specialist,
+                        "by": by,
+                        "group": group,
+                        "games": blocks,
+                        "pick_ups": float(picked[number]) / blocks,
+                        **_gains(level.sums, k, number),
+                    }
 
 
 def sensitivity_rows(all_varied: Sequence[Varied]) -> list[Row]:
@@ -586,8 +567,7 @@ def _case_rate(sums: Sums, case: int) -> Rate:
     """What a pick-up is worth in a case; nothing if there is none."""
     both = [case, sums["picked"].shape[1] + case]
     products = sums["across"][np.ix_(both, both)]
-    ratio = _ratio(sums["blocks"], sums["picked"][:, case], products, PARTS)
-    return NO_RATE if ratio is None else mean_rate([ratio_moments([ratio])])
+    return _mean_rate(_ratio(sums["blocks"], sums["picked"][:, case], products))
 
 
 def setting_text(rules: RuleSet, option: str) -> str:
