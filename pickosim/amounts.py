@@ -200,9 +200,9 @@ def plus_minus(value: float, half: float, sign: str = "") -> str:
     return f"{round(value, places) + 0.0:{sign},.{places}f} ± {half:,.{places}f}"
 
 
-def listed(words: Sequence[str]) -> str:
+def listed(words: Sequence[str], last: str = "and") -> str:
     """Words with commas, and the last with an and."""
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+    return f" {last} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def quoted(bot: str) -> str:

@@ -10,13 +10,19 @@ from typing import Any
 
 import polars as pl
 
-from pickosim.amounts import amount_text, listed, plus_minus, quoted, sentence
+from pickosim.amounts import amount_text, listed, quoted, sentence
 from pickosim.columns import Row
 from pickosim.runs.run import Results
 from pickosim.stats.distributions import normal_quantile
 from pickosim.stats.intervals import CONFIDENCE, Estimate, simultaneous
 from pickosim.studies.ladder import strength, strongest
-from pickosim.studies.measures import SIGNIFICANCE, half_width, is_significant, with_adjusted
+from pickosim.studies.measures import (
+    SIGNIFICANCE,
+    half_width,
+    is_significant,
+    value_text,
+    with_adjusted,
+)
 from pickosim.studies.pickup_worths import (
     BALANCED,
     FRAMES,
@@ -52,11 +58,6 @@ def findings(
     return _headline(gained, strongest, band) if gained else NO_PICKUP, sentences
 
 
-def points(row: Row, name: str = "gain") -> str:
-    """A difference of win shares with half its interval, in points, e.g. +3.63 ± 0.15."""
-    return plus_minus(100 * row[name], 100 * half_width(row, name), sign="+")
-
-
 def the(specialist: str) -> str:
     """A specialist in a sentence."""
     return f"the {specialist.replace('-', ' ')}"
@@ -84,7 +85,7 @@ def _headline(pickups: Sequence[Row], strongest: str, band: float) -> str:
     judged = [row for row in rows if row["verdict"] is not None]
     if not judged:
         (row, *_) = rows
-        return f"A pick-up of {the(row['specialist'])} is worth {points(row)} points of win share when {who}."
+        return f"A pick-up of {the(row['specialist'])} is worth {value_text(row, 'gain')} points of win share when {who}."
     by_verdict = _grouped(judged, lambda row: row["verdict"])
     verdicts = [
         f"{listed([_with_difference(row) for row in own])} {'is' if len(own) == 1 else 'are'} {verdict}"
@@ -110,7 +111,7 @@ def _who_plays(row: Row) -> str:
 
 def _with_difference(row: Row) -> str:
     """A specialist with the difference that was judged, and its corrected interval."""
-    return f"{the(row['specialist'])} ({points(row, 'from_others')})"
+    return f"{the(row['specialist'])} ({value_text(row, 'from_others')})"
 
 
 def asked_level(rows: Sequence[Row], strongest: str) -> list[Row]:
@@ -187,8 +188,8 @@ def _phases(rows: Sequence[Row], strongest: str) -> Iterator[str]:
     if apart:
         _, low, high = max(apart, key=lambda pair: pair[0])
         yield (
-            f"By phase, {the(high['specialist'])} differs most ({level_words(high)}): {points(high)} points per "
-            f"pick-up with {high['group']}, and {points(low)} with {low['group']}."
+            f"By phase, {the(high['specialist'])} differs most ({level_words(high)}): {value_text(high, 'gain')} points per "
+            f"pick-up with {high['group']}, and {value_text(low, 'gain')} with {low['group']}."
         )
 
 
@@ -221,8 +222,8 @@ def _by_level(pickups: Sequence[Row]) -> Iterator[str]:
         low, high = most["low"], most["high"]
         yield (
             f"The worth depends on who plays, significantly in {len(clear)} of {len(pairs)} comparisons: a "
-            f"pick-up of {the(high['specialist'])} is worth {points(high)} points with {level_words(high)}, and "
-            f"{points(low)} with {quoted(low['bot'])}."
+            f"pick-up of {the(high['specialist'])} is worth {value_text(high, 'gain')} points with {level_words(high)}, and "
+            f"{value_text(low, 'gain')} with {quoted(low['bot'])}."
         )
 
 
@@ -236,8 +237,8 @@ def _holders(pickups: Sequence[Row]) -> Iterator[str]:
     if apart > half_width(row, "held_above_even") + half_width(row, "gain"):
         yield (
             f"Players who hold {the(row['specialist'])} at the end ({level_words(row)}) win "
-            f"{points(row, 'held_above_even')} points compared with an even share; that is an association, not its "
-            f"effect: a pick-up is worth {points(row)} points."
+            f"{value_text(row, 'held_above_even')} points compared with an even share; that is an association, not its "
+            f"effect: a pick-up is worth {value_text(row, 'gain')} points."
         )
 
 
@@ -253,14 +254,14 @@ def _sensitivity(sensitivity: pl.DataFrame) -> Iterator[str]:
             if any(map(is_significant, ends)):
                 yield (
                     f"By {option}, a pick-up of {the(specialist)} ({level}) is worth from "
-                    f"{points(low)} ({option}={low['setting']}) to {points(high)} points "
+                    f"{value_text(low, 'gain')} ({option}={low['setting']}) to {value_text(high, 'gain')} points "
                     f"({option}={high['setting']})."
                 )
             else:
                 yield (
                     f"By {option}, what a pick-up of {the(specialist)} is worth ({level}) differs "
                     "nowhere significantly from that with the value as given: "
-                    f"{points(low)} to {points(high)} points."
+                    f"{value_text(low, 'gain')} to {value_text(high, 'gain')} points."
                 )
     tiles = [row for row in rows if "." in row["option"]]
     for level, found in _grouped(tiles, level_words).items():
@@ -270,9 +271,7 @@ def _sensitivity(sensitivity: pl.DataFrame) -> Iterator[str]:
         differs = f"differs significantly from that as given in {len(clear)} of {others} cases"
         if clear:
             most = max(clear, key=lambda row: abs(row["difference"]))
-            differs += (
-                f", most for {the(most['specialist'])} on {most['setting']} ({points(most)} points)"
-            )
+            differs += f", most for {the(most['specialist'])} on {most['setting']} ({value_text(most, 'gain')} points)"
         yield (
             f"By starting tile, what a pick-up is worth ({level}) {differs}; pick-ups are fewest for "
             f"{the(row['specialist'])} on {row['setting']}: {row['pick_ups']:.2f} per game."

@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 from pydantic.dataclasses import dataclass
 
-from pickosim.amounts import plus_minus, quoted
+from pickosim.amounts import quoted
 from pickosim.bots.entrants import Entrant, make_entrants
 from pickosim.bots.loading import load_bot
 from pickosim.columns import POINTS, Frame, Row, frames_by_name, percent
@@ -42,7 +42,7 @@ from pickosim.stats.intervals import (
     stratified_mean,
 )
 from pickosim.studies.arms import Chunk, Job, chunks_of
-from pickosim.studies.measures import half_width, rate_columns
+from pickosim.studies.measures import rate_columns, value_text
 from pickosim.studies.options import (
     CHECKED,
     Count,
@@ -391,7 +391,7 @@ def _headline(bot: str, sums: Sums, rows: Sequence[Row]) -> str:
     ends = [end for k in known for end in stratified_mean([moments[k]]).interval(level)]
     by_tenth = dict(zip(moments, rows, strict=True))
     worst = max((by_tenth[k] for k in known), key=_off)
-    apart = plus_minus(100 * worst["difference"], 100 * half_width(worst, "difference"), sign="+")
+    apart = value_text(worst, "difference")
     return (
         f"When {quoted(bot)} says {percent(worst['predicted'])}, it wins {percent(worst['actual'])} ({apart} points), the "
         f"largest difference: no group of chances is more than {100 * max(map(abs, ends)):.1f} points off (95 % for all "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
 from functools import cached_property
 from itertools import cycle, islice
 from math import ceil, floor, isfinite, log10
@@ -13,7 +13,7 @@ import polars as pl
 from pydantic import AfterValidator
 from pydantic.dataclasses import dataclass
 
-from pickosim.amounts import listed, plus_minus, quoted, sentence
+from pickosim.amounts import listed, quoted, sentence
 from pickosim.bots.entrants import Entrant, expanded, make_entrants
 from pickosim.columns import Row
 from pickosim.errors import PickosimError, RulesError
@@ -27,10 +27,10 @@ from pickosim.studies.measures import (
     MEASURES,
     WORDED,
     Measure,
-    Wording,
     check_worded,
     half_width,
     is_significant,
+    value_text,
     with_adjusted,
 )
 from pickosim.studies.options import (
@@ -366,27 +366,6 @@ Rows = Mapping[tuple[str, str], list[Row]]
 """The compared rows of the table of measures by variant and measure: one per number of players."""
 
 
-class _Words:
-    """How sentences speak of a measure in this run."""
-
-    def __init__(self, measure: Measure, bot: str) -> None:
-        assert measure.wording is not None
-        self.measure = measure
-        self.name = measure.name
-        wording = measure.wording
-        self.wording = Wording(
-            *(
-                text.replace("{bot}", bot)
-                for text in (wording.noun, wording.more, wording.less, wording.level)
-            )
-        )
-
-    def changed(self, difference: float, amount: str) -> str:
-        """That it is more, or less, by an amount."""
-        template = self.wording.more if difference > 0 else self.wording.less
-        return template.format(n=amount)
-
-
 def findings(
     measures: pl.DataFrame,
     reference: str,
@@ -401,7 +380,7 @@ def findings(
     bots = {bot for bot in stronger.values() if bot}
     bot = quoted(*bots) if len(bots) == 1 else "the stronger bot"
     worded = [
-        _Words(measure, bot)
+        replace(measure, wording=measure.wording.about(bot))
         for measure in sorted(WORDED, key=lambda measure: measure.name != about)
         if bots or measure.name != "skill"
     ]
@@ -423,160 +402,156 @@ def findings(
 # -------------------------------------------------------------------------------------- variant by variant
 
 
-def _about(variant: str, worded: Sequence[_Words], rows: Rows) -> Iterator[str]:
+def _about(variant: str, worded: Sequence[Measure], rows: Rows) -> Iterator[str]:
     """How a variant differs from the reference: a line per measure that does, one for all others."""
     alike = []
-    for words in worded:
-        compared = rows[variant, words.name]
+    for measure in worded:
+        compared = rows[variant, measure.name]
         if any(map(is_significant, compared)):
-            yield _difference(words, compared)
+            yield _difference(measure, compared)
         else:
-            alike.append(_no_difference(words, compared))
+            alike.append(_no_difference(measure, compared))
     if alike:
         yield f"no significant difference in {listed(alike)}"
 
 
-def _difference(words: _Words, compared: Sequence[Row]) -> str:
+def _difference(measure: Measure, compared: Sequence[Row]) -> str:
     """By how much a measure differs, by number of players."""
     parts = []
     for sign in (1, -1):
-        significant = [row for row in compared if is_significant(row) and sign * _amount(row) > 0]
-        if significant:
-            first, *others = significant
-            parts.append(
-                ", ".join(
-                    [
-                        f"{words.changed(sign, _size(first, words))} {_players(first)}",
-                        *(f"{_size(row, words)} {_players(row)}" for row in others),
-                    ]
-                )
-            )
-    rest = [f"{_signed(row, words)} {_players(row)}" for row in compared if not is_significant(row)]
+        sizes = [
+            (_size(row, measure), f"({row['players']} players)")
+            for row in compared
+            if is_significant(row) and sign * _amount(row) > 0
+        ]
+        if sizes:
+            (size, players), *others = sizes
+            changed = f"{measure.wording.changed(sign, size)} {players}"
+            parts.append(", ".join([changed, *(" ".join(other) for other in others)]))
+    rest = [
+        f"{_amount_text(row, measure)} ({row['players']} players)"
+        for row in compared
+        if not is_significant(row)
+    ]
     if rest:
         parts.append(f"could be chance: {listed(rest)}")
     return "; ".join(parts)
 
 
-def _players(row: Row) -> str:
-    return f"({row['players']} players)"
-
-
-def _no_difference(words: _Words, compared: Sequence[Row]) -> str:
+def _no_difference(measure: Measure, compared: Sequence[Row]) -> str:
     """A measure that may be the same, and how far off it could be."""
     bounds = [row[bound] for row in compared for bound in ("difference_low", "difference_high")]
-    reach = words.measure.scale * max(map(abs, bounds))
+    reach, noun = measure.scale * max(map(abs, bounds)), measure.wording.noun
     if reach == 0:
-        return f"{words.wording.noun} (none at all)"
+        return f"{noun} (none at all)"
     if not isfinite(reach):
-        return f"{words.wording.noun} (unknown with so few games)"
-    return f"{words.wording.noun} ({f'± {_rounded_up(reach)} {words.measure.unit}'.rstrip()})"
+        return f"{noun} (unknown with so few games)"
+    unit = 10 ** (floor(log10(reach)) - 1)
+    reach = ceil(reach / unit - 1e-9) * unit  # to two digits, and not below the value
+    return f"{noun} ({f'± {reach:.2g} {measure.unit}'.rstrip()})"
 
 
 # ---------------------------------------------------------------------------------------------- all together
 
 
-def _overview(words: _Words, variants: Sequence[str], rows: Rows) -> str:
+def _overview(measure: Measure, variants: Sequence[str], rows: Rows) -> str:
     """A measure over many variants: how many differ, and which differ most."""
-    found = [row for variant in variants for row in rows[variant, words.name]]
-    beyond = [row for row in found if is_significant(row)]
-    if not beyond:
-        return f"No variant differs significantly from the reference in {words.wording.noun}."
-    count = len({row["variant"] for row in beyond})
-    ends = [max(beyond, key=_amount), min(beyond, key=_amount)]
-    extremes = [row for row, sign in zip(ends, (1, -1), strict=True) if sign * _amount(row) > 0]
-    said = [
-        f"{words.changed(_amount(row), _size(row, words))} in {row['variant']} with {row['players']} "
-        "players"
-        for row in extremes
+    compared = [row for variant in variants for row in rows[variant, measure.name]]
+    significant = [row for row in compared if is_significant(row)]
+    if not significant:
+        return f"No variant differs significantly from the reference in {measure.wording.noun}."
+    count = len({row["variant"] for row in significant})
+    ends = [max(significant, key=_amount), min(significant, key=_amount)]
+    extremes = [
+        f"{measure.wording.changed(sign, _size(row, measure))} in {row['variant']} with {row['players']} players"
+        for row, sign in zip(ends, (1, -1), strict=True)
+        if sign * _amount(row) > 0
     ]
     return (
         f"{count} of {len(variants)} variants differ significantly from the reference in "
-        f"{words.wording.noun}: at most, {listed(said)}."
+        f"{measure.wording.noun}: at most, {listed(extremes)}."
     )
 
 
-def _headline(variants: Sequence[str], reference: str, worded: Sequence[_Words], rows: Rows) -> str:
+def _headline(
+    variants: Sequence[str], reference: str, worded: Sequence[Measure], rows: Rows
+) -> str:
     """One sentence on the first measure that differs at all; mostly that is the length of games."""
-    for words in worded:
-        beyond = {
-            variant: [row for row in rows[variant, words.name] if is_significant(row)]
+    for measure in worded:
+        significant = {
+            variant: [row for row in rows[variant, measure.name] if is_significant(row)]
             for variant in variants
         }
-        differing = sorted((v for v in variants if beyond[v]), key=lambda v: _mean(beyond[v]))
+        means = {v: sum(map(_amount, of)) / len(of) for v, of in significant.items() if of}
+        differing = sorted(means, key=means.__getitem__)
         if not differing:
             continue
         few = len(differing) <= MOST_NAMED
         named = differing if few else [differing[0], differing[-1]]
-        changes = [_range(words, beyond[variant]) for variant in named]
-        among = listed([f"{said} in {v}" for said, v in zip(changes, named, strict=True)])
-        subject = "games are " if words.name == "turns" else ""
-        varies = any(" to " in said or " or " in said for said in changes)
+        changes = [_range(measure, significant[variant]) for variant in named]
+        among = listed([f"{change} in {v}" for change, v in zip(changes, named, strict=True)])
+        subject = "games are " if measure.name == "turns" else ""
+        varies = any(" to " in change or " or " in change for change in changes)
         sizes = " (depending on the number of players)" if varies else ""
         between = "" if few else f", and in between in {len(differing) - 2} others"
-        alike = [variant for variant in variants if not beyond[variant]]
+        alike = [variant for variant in variants if not significant[variant]]
         rest = f"; no significant difference in {_some(alike)}" if alike else ""
         return f"Compared with {reference}, {subject}{among}{sizes}{between}{rest}."
-    nouns = [words.wording.noun for words in worded]
-    return (
-        f"No significant difference between {reference} and {_some(variants)} in "
-        f"{', '.join(nouns[:-1])} or {nouns[-1]}."
-    )
+    nouns = listed([measure.wording.noun for measure in worded], "or")
+    return f"No significant difference between {reference} and {_some(variants)} in {nouns}."
 
 
-def _range(words: _Words, found: Sequence[Row]) -> str:
+def _range(measure: Measure, rows: Sequence[Row]) -> str:
     """A change, from the least to the most over numbers of players; of turns in per cent."""
-    if words.name == "turns":
-        signed = [100 * _amount(row) / (row["value"] - _amount(row)) for row in found]
-    else:
-        signed = [words.measure.scale * _amount(row) for row in found]
-
-    def one_way(sign: int) -> str:
-        sizes = sorted(abs(size) for size in signed if sign * size > 0)
-        places = ".1f" if words.name == "turns" else ".2g"
-        ends = list(dict.fromkeys(f"{size:{places}}" for size in (sizes[0], sizes[-1])))
-        amount = " to ".join(ends)
-        if words.name == "turns":
-            return f"{amount} % {'longer' if sign > 0 else 'shorter'}"
-        return words.changed(sign, amount)
-
-    ways = [one_way(sign) for sign in (1, -1) if any(sign * size > 0 for size in signed)]
+    is_length = measure.name == "turns"
+    changes = [
+        100 * _amount(row) / (row["value"] - _amount(row))
+        if is_length
+        else measure.scale * _amount(row)
+        for row in rows
+    ]
+    ways = []
+    for sign in (1, -1):
+        sizes = sorted(abs(change) for change in changes if sign * change > 0)
+        ends = dict.fromkeys(
+            f"{size:{'.1f' if is_length else '.2g'}}" for size in sizes[:1] + sizes[-1:]
+        )
+        if is_length and sizes:
+            ways.append(f"{' to '.join(ends)} % {'longer' if sign > 0 else 'shorter'}")
+        elif sizes:
+            ways.append(measure.wording.changed(sign, " to ".join(ends)))
     return " or ".join(ways)
 
 
-def _levels(words: _Words, measures: pl.DataFrame) -> str:
+def _levels(measure: Measure, measures: pl.DataFrame) -> str:
     """What a measure comes to, variant by variant; of the first seat, whether that is anything at all."""
-    found = measures.filter(pl.col("measure") == words.name).to_dicts()
-    sign, scale = "+" if words.measure.signed else "", words.measure.scale
-    said = []
-    for variant in dict.fromkeys(row["variant"] for row in found):
-        sizes = [
-            f"{plus_minus(scale * row['value'], scale * half_width(row, 'value'), sign)} with "
-            f"{row['players']}"
-            for row in found
-            if row["variant"] == variant
-        ]
-        said.append(f"{listed(sizes)} players in {variant}")
-    before, _, after = words.wording.level.partition(" {n}")
-    text = f"{before} ({after.strip() or words.measure.unit}): {'; '.join(said)}"
-    if words.name == "first_seat":
-        text += f"; {_uneven(found)}"
+    rows = measures.filter(pl.col("measure") == measure.name).to_dicts()
+    by_variant: dict[str, list[str]] = {}
+    for row in rows:
+        value = value_text(row, "value", measure.scale, "+" if measure.signed else "")
+        by_variant.setdefault(row["variant"], []).append(f"{value} with {row['players']}")
+    levels = [f"{listed(sizes)} players in {variant}" for variant, sizes in by_variant.items()]
+    before, _, after = measure.wording.level.partition(" {n}")
+    text = f"{before} ({after.strip() or measure.unit}): {'; '.join(levels)}"
+    if measure.name == "first_seat":
+        text += f"; {_uneven(rows)}"
     return sentence(text)
 
 
-def _uneven(found: Sequence[Row]) -> str:
+def _uneven(rows: Sequence[Row]) -> str:
     """Where the first seat's share is significantly uneven, corrected for all of them."""
     width = normal_quantile(0.5 + CONFIDENCE / 2)
     tested = [
         row | {"p_value": Estimate(row["value"], half_width(row, "value") / width).p_value}
-        for row in found
+        for row in rows
     ]
     even = [row for row in with_adjusted(tested) if not is_significant(row)]
-    if not even:
-        return "all significant" if len(found) > 1 else "significant"
-    if len(even) == len(found):
-        return "all of which could be chance" if len(found) > 1 else "which could be chance"
-    places = [f"{row['variant']} with {row['players']}" for row in even]
-    return f"significant except for {listed(places)}"
+    if even and len(even) < len(rows):
+        places = [f"{row['variant']} with {row['players']}" for row in even]
+        return f"significant except for {listed(places)}"
+    if even:
+        return "all of which could be chance" if len(rows) > 1 else "which could be chance"
+    return "all significant" if len(rows) > 1 else "significant"
 
 
 def _some(variants: Sequence[str]) -> str:
@@ -584,32 +559,18 @@ def _some(variants: Sequence[str]) -> str:
     return listed(variants) if len(variants) <= MOST_NAMED else f"{len(variants)} variants"
 
 
-def _mean(found: Sequence[Row]) -> float:
-    return sum(map(_amount, found)) / len(found)
-
-
-# -------------------------------------------------------------------------------------------------- numbers
-
-
 def _amount(row: Row) -> float:
     return float(row["difference"])
 
 
-def _size(row: Row, words: _Words) -> str:
+def _size(row: Row, measure: Measure) -> str:
     """How large a difference is, with half its interval, e.g. 3.21 ± 0.10."""
-    return _signed(row, words).lstrip("+-")
+    return _amount_text(row, measure).lstrip("+-")
 
 
-def _signed(row: Row, words: _Words) -> str:
+def _amount_text(row: Row, measure: Measure) -> str:
     """A difference with half its interval, e.g. -3.21 ± 0.10."""
-    scale = words.measure.scale
-    return plus_minus(scale * _amount(row), scale * half_width(row, "difference"), sign="+")
-
-
-def _rounded_up(value: float) -> str:
-    """To two digits, and not below the value."""
-    unit = 10 ** (floor(log10(value)) - 1)
-    return f"{ceil(value / unit - 1e-9) * unit:.2g}"
+    return value_text(row, "difference", measure.scale, "+")
 
 
 compare = study_function(Compare)

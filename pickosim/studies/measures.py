@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pickosim.amounts import listed, plus_minus
 from pickosim.columns import NUMBER, PERCENT, POINTS, SIGNED, Format, Row
 from pickosim.engine.table import COUNTERS
 from pickosim.engine.tally import PARTS, Tally, win_parts
@@ -63,6 +64,14 @@ class Wording:
     level: str
     """What it comes to, e.g. games take {n} turns."""
 
+    def about(self, bot: str) -> Wording:
+        """The wording with the name of the stronger bot."""
+        return Wording(*(text.replace("{bot}", bot) for text in vars(self).values()))
+
+    def changed(self, difference: float, amount: str) -> str:
+        """That there is more, or less, by an amount."""
+        return (self.more if difference > 0 else self.less).format(n=amount)
+
 
 @dataclass(frozen=True)
 class Measure:
@@ -77,7 +86,7 @@ class Measure:
     a counter of the engine, which is found by its name."""
     derived: Callable[[ArmSums], Reading] | None = None
     """How it is read from the values of blocks, if it is not counted itself."""
-    wording: Wording | None = None
+    wording: Wording = Wording("", "", "", "")
     unit: str = ""
     """Unit of a difference in sentences, e.g. turns; for shares it is points."""
     signed: bool = False
@@ -376,6 +385,11 @@ def half_width(row: Row, name: str) -> float:
     return float(row[f"{name}_high"] - row[f"{name}_low"]) / 2
 
 
+def value_text(row: Row, name: str, scale: float = 100.0, sign: str = "+") -> str:
+    """A rate with half its interval, e.g. +3.63 ± 0.15; by default in points."""
+    return plus_minus(scale * row[name], scale * half_width(row, name), sign)
+
+
 # --------------------------------------------------------------------------------------------------- by name
 
 
@@ -384,7 +398,7 @@ def check_worded(about: str) -> str:
     known = [measure.name for measure in WORDED]
     if about not in known:
         raise PickosimError(
-            f'A headline is about {", ".join(known[:-1])} or {known[-1]}, not about "{about}"'
+            f'A headline is about {listed(known, "or")}, not about "{about}"'
             f"{suggest(about, known) or '.'}"
         )
     return about
