@@ -22,8 +22,8 @@ from pickosim.reports.layout import Grid
 from pickosim.reports.views import as_text, shown_views
 from pickosim.runs.folder import RunFolder
 from pickosim.stats.distributions import student_quantile
-from pickosim.studies.matchup_sums import GROUPS, _empty_game_sums, add_games
-from pickosim.studies.standings import FRAMES, Shares, tournament_frames
+from pickosim.studies.matchup_sums import GROUPS, Shares, _empty_game_sums, add_games
+from pickosim.studies.standings import FRAMES, tournament_frames
 
 tournament = partial(pickosim.tournament, workers=1)
 """In this process, unless a test says otherwise."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
 from itertools import permutations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -24,13 +23,11 @@ from pickosim.stats.intervals import (
     count_rate,
     mean_rate,
     ratio_rate,
-    share_interval,
     share_rate,
     share_superiority,
-    stratified_mean,
 )
 from pickosim.stats.ratings import Counted, Ratings, rate
-from pickosim.studies.matchup_sums import COUNTED_OF_HOLDERS, forfeits_in
+from pickosim.studies.matchup_sums import COUNTED_OF_HOLDERS, Points, combined, forfeits_in, moments_of
 from pickosim.studies.measures import rate_columns
 from pickosim.studies.schedule import Matchup, matchup_lanes
 from pickosim.studies.views import MOST_ROWS, Crossed, Dots, Listed, View
@@ -86,9 +83,6 @@ FRAMES = frames_by_name(
 
 MAIN_FRAME = "standings"
 
-Points = tuple[float, ...]
-"""What each place is given, the first place first."""
-
 ANCHOR = "eager"
 """The bot that is rated 1500 wherever it plays, so that ratings of different fields compare."""
 
@@ -140,104 +134,6 @@ def entries_of(
     return {bot: played for bot, played in entries.items() if played}
 
 
-class Measured(NamedTuple):
-    """A share, or a difference of shares, and the ends of its interval; these are infinite if there is a single block."""
-
-    value: float
-    low: float
-    high: float
-
-    @property
-    def half(self) -> float:
-        """Half the interval."""
-        return (self.high - self.low) / 2
-
-
-@dataclass(frozen=True)
-class Shares:
-    """What orders the standings: win shares, or mean points as shares of the way from last place to first.
-
-    Headline, `--precision` and `--sprt` all take a bot's share and its interval from here.
-    """
-
-    matchups: Sequence[Matchup]
-    sums: Sequence[Sums]
-    points: Points | None = None
-
-    def bots(self) -> list[str]:
-        """Those that have played."""
-        return list(dict.fromkeys(bot for matchup in self.matchups for bot in matchup))
-
-    def moments(self, bot: str) -> list[Moments]:
-        """The moments of a bot's share in a block, matchup by matchup."""
-        return [_combined(*entry, self.points) for entry in self._weighted({bot: 1.0})]
-
-    def measured(self, bot: str) -> Measured:
-        """A bot's share and its interval."""
-        groups = self.moments(bot)
-        return Measured(stratified_mean(groups).mean, *share_interval(groups))
-
-    def difference(self, bot: str, rival: str) -> Measured:
-        """How far a bot's share is above that of a rival.
-
-        Matchups are independent of each other. What two bots of a matchup win is not, so their difference is taken
-        block by block.
-        """
-        played = {
-            name: sum(int(part["blocks"]) for part, _ in self._weighted({name: 1.0}))
-            for name in (bot, rival)
-        }
-        both = sum(int(part["blocks"]) for part, _ in self._weighted({bot: 1.0, rival: 1.0}))
-        weights = {bot: both / played[bot], rival: -both / played[rival]}
-        lead = stratified_mean(
-            [_combined(*entry, self.points) for entry in self._weighted(weights)]
-        )
-        return Measured(lead.mean, *lead.interval())
-
-    @property
-    def even(self) -> float:
-        """The share of a bot that is as good as its rivals."""
-        given = _by_place(self.points, len(self.matchups[0]))
-        return (sum(given) / len(given) - given[-1]) / (given[0] - given[-1])
-
-    @property
-    def scale(self) -> float:
-        """What a whole share is shown as: 100 %, or the points between first and last place."""
-        return 100.0 if self.points is None else self.points[0] - self.points[-1]
-
-    def shown(self, share: float) -> float:
-        """A share as it is shown: in %, or as points per game."""
-        return self.scale * share + (0.0 if self.points is None else self.points[-1])
-
-    def _weighted(self, weights: Mapping[str, float]) -> Iterator[tuple[Sums, dict[int, float]]]:
-        """The sums of the matchups of some bots, with the weights of these bots by their numbers there."""
-        for matchup, part in zip(self.matchups, self.sums, strict=True):
-            present = {k: weights[bot] for k, bot in enumerate(matchup) if bot in weights}
-            if present:
-                yield part, present
-
-
-def _by_place(points: Points | None, players: int) -> Points:
-    """What each place counts: without points, only the first."""
-    return points or (1.0, *[0.0] * (players - 1))
-
-
-def _combined(part: Sums, weights: Mapping[int, float], points: Points | None) -> Moments:
-    """Moments of what some bots of a matchup come to together in a block, each with its weight.
-
-    A bot's points count as a share of the way from the last place's to the first's. So they lie between 0 and 1, and
-    have the interval of a share: without points, that of the win share.
-    """
-    players = len(part["places"])
-    given = _by_place(points, players)
-    worth = (np.array(given) - given[-1]) / (given[0] - given[-1])
-    bots, factors = list(weights), np.array(list(weights.values()))
-    totals = part["places"][bots] @ worth
-    products = np.einsum("i,aibj,j->ab", worth, part["place_products"][bots][:, :, bots], worth)
-    unit, step = PARTS * players, PARTS * float(abs(factors).max())
-    return _moments(part, factors @ totals, factors @ products @ factors, unit, step)
-
-
 def points_text(points: Points) -> str:
     """Points by place, as they are written: 7,5,3,1."""
     return ",".join(f"{given:g}" for given in points)
@@ -275,17 +171,13 @@ def _place(part: Sums, bot: int, place: int) -> Moments:
     """Moments of the share of a block's games in which a bot took a place, counted from 0."""
     unit = PARTS * len(part["places"])
     squares = part["place_products"][bot, place, bot, place]
-    return _moments(part, part["places"][bot, place], squares, unit, PARTS)
+    return moments_of(part, part["places"][bot, place], squares, unit, PARTS)
 
 
 def _scores(part: Sums, bot: int) -> Moments:
     """Moments of a bot's mean score in a block."""
     unit = len(part["scores"])
-    return _moments(part, part["scores"][bot].sum(), part["score_products"][bot, bot], unit)
-
-
-def _moments(part: Sums, total: Any, squares: Any, unit: float, game: float = 1) -> Moments:
-    return Moments.of(part["blocks"], total, squares, unit, game)
+    return moments_of(part, part["scores"][bot].sum(), part["score_products"][bot, bot], unit)
 
 
 def _games(entry: Entry) -> int:
@@ -314,14 +206,14 @@ def _ranks(part: Sums, bot: int) -> Moments:
     # A block's ranks add up to `players` if the bot is always first.
     squares += blocks * players**2 - 2 * players * total
     unit, last = players * (players - 1), players - 1
-    return _moments(part, total - blocks * players, squares, unit, last)
+    return moments_of(part, total - blocks * players, squares, unit, last)
 
 
 def _mean_points(entries: Sequence[Entry], points: Points | None) -> Row:
     """The mean points of a bot; nothing in a tournament without points."""
     if points is None:
         return {}
-    share = share_rate([_combined(part, {bot: 1.0}, points) for part, bot in entries])
+    share = share_rate([combined(part, {bot: 1.0}, points) for part, bot in entries])
     return rate_columns("mean_points", share.mapped(points[-1], points[0]))
 
 
@@ -400,14 +292,14 @@ def _pairs(
 def _ahead(part: Sums, a: int, b: int) -> Moments:
     """Moments of the share of a block's games in which a finished ahead of b, ties counted half."""
     unit = PARTS * len(part["ahead"])
-    return _moments(part, part["ahead"][a, b], part["ahead_squared"][a, b], unit, PARTS)
+    return moments_of(part, part["ahead"][a, b], part["ahead_squared"][a, b], unit, PARTS)
 
 
 def _difference(part: Sums, a: int, b: int) -> Moments:
     """Moments of the mean difference of scores in a block: both played with the same dice."""
     scores, products = part["scores"], part["score_products"]
     squares = products[a, a] - 2 * products[a, b] + products[b, b]
-    return _moments(part, scores[a].sum() - scores[b].sum(), squares, len(scores))
+    return moments_of(part, scores[a].sum() - scores[b].sum(), squares, len(scores))
 
 
 def _seats(entries: dict[str, list[Entry]], sums: Sequence[Sums]) -> Iterator[Row]:
@@ -433,7 +325,7 @@ def _seat(part: Sums, bots: Any, seat: int, name: str, parts: int) -> Moments:
     totals = part[name][bots, seat]
     alone = np.ndim(totals) == 0
     squares = part[f"{name}_squared"][bots, seat] if alone else part[f"seat_{name}_squared"][seat]
-    return _moments(part, totals.sum(), squares, parts * np.size(totals), parts)
+    return moments_of(part, totals.sum(), squares, parts * np.size(totals), parts)
 
 
 def _specialists(entries: dict[str, list[Entry]], playing: Collection[str]) -> Iterator[Row]:
@@ -459,7 +351,7 @@ def _holder_row(entries: Sequence[Entry], specialist: int) -> Row:
         moments = []
         for part, bot in entries:
             (total,), ((squares,),) = sums(part, bot, name)
-            moments.append(_moments(part, total, squares, len(part["wins"])))
+            moments.append(moments_of(part, total, squares, len(part["wins"])))
         row |= rate_columns(name, rate(moments))
     won = [
         RatioMoments.of(part["blocks"], *sums(part, bot, "held_at_end", "wins"), PARTS)

@@ -28,7 +28,7 @@ from pickosim.stats.ratings import Ratings
 from pickosim.stats.sprt import Sprt
 from pickosim.stats.sprt import parse as parse_sprt
 from pickosim.studies.arms import Chunk, blocks_per_chunk
-from pickosim.studies.matchup_sums import chunks_of_matchups, forfeits_in
+from pickosim.studies.matchup_sums import Measured, Points, Shares, chunks_of_matchups, forfeits_in
 from pickosim.studies.options import (
     CHECKED,
     Bots,
@@ -57,9 +57,6 @@ from pickosim.studies.standings import (
     FRAMES,
     MAIN_FRAME,
     VIEWS,
-    Measured,
-    Points,
-    Shares,
     points_text,
     ratings_of,
     scale_of,
