@@ -121,14 +121,14 @@ def ranges_text(numbers: Iterable[int]) -> str:
     return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in ranges)
 
 
-def parse_points(written: str | Sequence[float]) -> tuple[float, ...]:
-    """What places are given, the first place first, e.g. 7,5,3,1; never more for a worse place."""
+def parse_points(entries: str | Sequence[float]) -> tuple[float, ...]:
+    """What each place gets, the first place first, e.g. 7,5,3,1; never more for a worse place."""
     try:
-        points = tuple(map(float, split_list(written)))
+        points = tuple(map(float, split_list(entries)))
     except ValueError:
         points = (nan,)
     if not all(abs(point) <= MOST_POINTS for point in points):
-        shown = ",".join(split_list(written))
+        shown = ",".join(split_list(entries))
         raise PickosimError(
             f'Write points as numbers, the first place first, e.g. 7,5,3,1, not "{shown}".'
         )
@@ -141,9 +141,9 @@ def parse_points(written: str | Sequence[float]) -> tuple[float, ...]:
     return points
 
 
-def points_by_place(written: str | Sequence[float], places: int) -> tuple[float, ...]:
-    """Points for so many places; those that are not named get 0."""
-    named = parse_points(written)
+def points_by_place(entries: str | Sequence[float], places: int) -> tuple[float, ...]:
+    """Points by place; places that are not named get 0."""
+    named = parse_points(entries)
     if len(named) > places:
         raise PickosimError(
             f"{len(named)} numbers of points are too many for games of {places}: one per place at most."

@@ -270,12 +270,12 @@ class Frame:
     @property
     def schema(self) -> dict[str, pl.DataType | type[pl.DataType]]:
         """Names and types, those of intervals included."""
-        found = {}
+        types = {}
         for column, has_interval in self.columns():
-            found[column.name] = column.dtype
+            types[column.name] = column.dtype
             if has_interval:
-                found |= {f"{column.name}_low": column.dtype, f"{column.name}_high": column.dtype}
-        return found
+                types |= {f"{column.name}_low": column.dtype, f"{column.name}_high": column.dtype}
+        return types
 
     def build(self, rows: Iterable[Row]) -> pl.DataFrame:
         """The table of these rows."""

@@ -473,8 +473,8 @@ def test_pick_ups_that_never_happen_have_no_worth():
 
 
 def test_what_could_be_chance_is_not_called_significant():
-    found = balance(alone("apple", "apple_worms=0"), ["eager"], 2, 60)
-    headline, sentences = findings(found.frames, "eager", 0.01)
+    results = balance(alone("apple", "apple_worms=0"), ["eager"], 2, 60)
+    headline, sentences = findings(results.frames, "eager", 0.01)
     assert headline.startswith("A pick-up of the apple is worth +0 ± ")
     assert not any("significant" in sentence for sentence in sentences)
 
@@ -769,8 +769,8 @@ def test_levels_that_differ_by_chance_alone_are_seldom_said_to_differ():
         _, sentences = findings(found_of(gains, 0.001), "c", 0.01)
         alarms += any("The worth depends on who plays" in sentence for sentence in sentences)
     assert alarms / 200 < 0.08
-    found = {(bot, name): (0.05 * (bot == "a"), "balanced") for bot, name in every}
-    _, sentences = findings(found_of(found, 0.001), "c", 0.01)
+    worths = {(bot, name): (0.05 * (bot == "a"), "balanced") for bot, name in every}
+    _, sentences = findings(found_of(worths, 0.001), "c", 0.01)
     assert any("significantly in 12 of 18 comparisons" in sentence for sentence in sentences)
 
 

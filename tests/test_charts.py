@@ -103,8 +103,8 @@ def test_long_names_are_broken_at_their_joints(name, lines):
 
 def test_a_value_is_written_with_interval_and_games():
     row = {"gain": 0.0123, "gain_low": -0.01, "gain_high": 0.03, "games": 12_000}
-    said = charts.value_text(row, "gain", POINTS) + charts.games_text(row)
-    assert said == "+1.23 points (95 %: -1.00 points to +3.00 points), 12,000 games"
+    words = charts.value_text(row, "gain", POINTS) + charts.games_text(row)
+    assert words == "+1.23 points (95 %: -1.00 points to +3.00 points), 12,000 games"
 
 
 # ------------------------------------------------------------------------------- a tournament
@@ -130,7 +130,7 @@ def test_points_have_their_own_scale_with_an_even_share():
         (3.0, 3.5, 4.0),
     ]
     assert {point["at"] for point in points} == {4.0}
-    assert points[0]["said"] == "eager: 4.250 (95 %: 4.000 to 4.500), 1,000 games"
+    assert points[0]["words"] == "eager: 4.250 (95 %: 4.000 to 4.500), 1,000 games"
 
 
 def test_places_are_stacked_in_the_order_of_the_standings():
@@ -141,10 +141,10 @@ def test_places_are_stacked_in_the_order_of_the_standings():
     ]
     frames = {"places": frame_of(TOURNAMENT["places"], rows), "standings": standings(["a", "b"])}
     points = shown(draw("tournament", "places", 3, **frames))
-    found = [(point["label"], point["group"], round(point["value"])) for point in points]
-    assert found[:3] == [("a", "place 1", 50), ("a", "place 2", 30), ("a", "place 3", 20)]
-    assert [value for _, _, value in found[3:]] == [20, 30, 50]
-    assert points[0]["said"] == "place 1, a: 50.00 % (95 %: 49.00 % to 51.00 %), 100 games"
+    drawn_points = [(point["label"], point["group"], round(point["value"])) for point in points]
+    assert drawn_points[:3] == [("a", "place 1", 50), ("a", "place 2", 30), ("a", "place 3", 20)]
+    assert [value for _, _, value in drawn_points[3:]] == [20, 30, 50]
+    assert points[0]["words"] == "place 1, a: 50.00 % (95 %: 49.00 % to 51.00 %), 100 games"
 
 
 def test_charts_show_no_more_bots_than_there_is_room_for():
@@ -162,8 +162,8 @@ def test_the_cross_table_has_the_numbers_of_the_standings():
         ],
     )
     cells = shown(draw("tournament", "cross-table", standings=ranked, pairs=pairs))
-    found = {(cell["label"], cell["column"]): cell["share"] for cell in cells}
-    assert found == pytest.approx({("1 b", 3): 80.0, ("2 c", 3): 60.0, ("3 a", 1): 20.0})
+    drawn_points = {(cell["label"], cell["column"]): cell["share"] for cell in cells}
+    assert drawn_points == pytest.approx({("1 b", 3): 80.0, ("2 c", 3): 60.0, ("3 a", 1): 20.0})
 
 
 def test_ratings_that_are_not_finite_are_not_drawn():
@@ -205,7 +205,7 @@ def test_seats_are_shown_against_their_mean():
     frames = {"seats": frame_of(TOURNAMENT["seats"], rows), "standings": standings(["eager"])}
     points = shown(draw("tournament", "seats", **frames))
     assert [point["value"] for point in points] == pytest.approx([5, -5, 5, -5])
-    assert "80.00 %" in points[2]["said"]
+    assert "80.00 %" in points[2]["words"]
 
 
 # --------------------------------------------------------------------- a compare, a balance
@@ -223,8 +223,8 @@ def test_effects_leave_out_what_was_not_tested_or_did_not_differ():
     common = {"players": 2, "variant": "short", "games": 100, **dict.fromkeys(columns)}
     measures = pl.DataFrame([common | row for row in rows], infer_schema_length=None)
     points = shown(draw("compare", "effects", measures=measures))
-    found = [(point["panel"], point["value"], point["beyond"]) for point in points]
-    assert found == [
+    drawn_points = [(point["panel"], point["value"], point["beyond"]) for point in points]
+    assert drawn_points == [
         ("turns per game", -2.0, True),
         ("ties, points", 2.0, False),
     ]
@@ -248,7 +248,7 @@ def test_the_percentiles_of_variants_are_those_of_their_games():
     variants, sizes, games, seed = ["classic", "short"], (2, 3), 200, 11
     results = pickosim.compare(variants, ["eager"], sizes, games, seed, workers=1)
     points = shown(draw("compare", "lengths", lengths=results.lengths))
-    found = {(point["panel"], point["label"]): point for point in points}
+    drawn_points = {(point["panel"], point["label"]): point for point in points}
     expected = {}
     for part, size in enumerate(sizes):
         for variant in variants:
@@ -258,12 +258,12 @@ def test_the_percentiles_of_variants_are_those_of_their_games():
             assert len(set(shares)) == 5
             expected[f"{size} players", variant] = shares.tolist()
     percentiles = ("p5", "p25", "p50", "p75", "p95")
-    drawn = {key: [point[name] for name in percentiles] for key, point in found.items()}
+    drawn = {key: [point[name] for name in percentiles] for key, point in drawn_points.items()}
     assert drawn == expected
     assert len(points) == 4
-    for (panel, variant), point in found.items():
+    for (panel, variant), point in drawn_points.items():
         p5, p25, p50, p75, p95 = drawn[panel, variant]
-        assert point["said"] == (
+        assert point["words"] == (
             f"{variant}, {panel}: half of 200 games take {p25} to {p75} turns, "
             f"nine in ten {p5} to {p95}; median {p50}"
         )
@@ -271,7 +271,7 @@ def test_the_percentiles_of_variants_are_those_of_their_games():
 
 def test_spans_are_drawn_from_percentile_to_percentile():
     names = ("p5", "p25", "p50", "p75", "p95")
-    points = [{"label": label, "said": "", **dict.fromkeys(names, 1)} for label in "ab"]
+    points = [{"label": label, "words": "", **dict.fromkeys(names, 1)} for label in "ab"]
     layers = charts.spans(points, "turns").to_dict()["layer"]
     ends = [
         [layer["encoding"].get(end, {}).get("field") for end in ("x", "x2")] for layer in layers
@@ -312,7 +312,7 @@ def test_worths_are_drawn_with_what_their_verdicts_are_about():
     ]
     names = ("value", "low", "high", "at", "band_low", "band_high")
     assert [points[0][name] for name in names] == pytest.approx([5, 4, 6, 2, 1, 3])
-    assert points[0]["said"].endswith("; too strong: a pick-up is worth +5.00 points")
+    assert points[0]["words"].endswith("; too strong: a pick-up is worth +5.00 points")
     styles = [layer["mark"]["style"] for layer in chart.to_dict()["spec"]["layer"]]
     assert styles == ["band", "centre", "interval", "dot"]
 
@@ -456,13 +456,13 @@ def calibrate_orders(results: Results) -> dict[str, dict]:
 
 def orders_in(spec: dict) -> dict[str, list]:
     """The order of every axis, panel and legend of names, as a specification gives it; all layers agree."""
-    found: dict[str, list] = {}
+    drawn_points: dict[str, list] = {}
     layers = [spec, *spec.get("spec", spec)["layer"]]
     for encoding in (layer.get("encoding", {}) for layer in layers):
         for channel, what in encoding.items():
             if what.get("type") in ("nominal", "ordinal") and channel not in ("tooltip", "order"):
-                assert found.setdefault(channel, what["sort"]) == what["sort"], channel
-    return found | ({"facet": spec["facet"]["sort"]} if "facet" in spec else {})
+                assert drawn_points.setdefault(channel, what["sort"]) == what["sort"], channel
+    return drawn_points | ({"facet": spec["facet"]["sort"]} if "facet" in spec else {})
 
 
 @pytest.mark.parametrize(
@@ -477,7 +477,7 @@ def test_every_axis_is_in_its_order(runs, intended):
 
 def test_a_label_that_a_panel_lacks_keeps_its_place():
     points = [
-        {"panel": panel, "label": label, "value": 1.0, "low": None, "high": None, "said": ""}
+        {"panel": panel, "label": label, "value": 1.0, "low": None, "high": None, "words": ""}
         for panel, labels in (("one", "bd"), ("two", "abcd"), ("three", "de"))
         for label in labels
     ]
@@ -489,12 +489,12 @@ def test_a_label_that_a_panel_lacks_keeps_its_place():
 
 def values_of(spec: dict) -> dict[str, list[dict]]:
     """The encodings of numbers by the axis they share, over all layers."""
-    found: dict[str, list[dict]] = {"x": [], "y": []}
+    drawn_points: dict[str, list[dict]] = {"x": [], "y": []}
     for layer in spec.get("spec", spec)["layer"]:
         for channel, what in layer.get("encoding", {}).items():
             if channel in ("x", "x2", "y", "y2") and what.get("type", "quantitative") != "nominal":
-                found[channel[0]].append(what)
-    return found
+                drawn_points[channel[0]].append(what)
+    return drawn_points
 
 
 @pytest.mark.parametrize("kind", ["tournament", "compare", "balance", "calibrate"])

@@ -1,4 +1,4 @@
-"""Rule variants compared: every figure from the games themselves, and what is said about them."""
+"""Rule variants compared: every figure from the games themselves, and what is shown about them."""
 
 from __future__ import annotations
 
@@ -103,12 +103,12 @@ class Games:
 
     def lead_changes(self, matchup: list[str], rotation: int, first: int) -> np.ndarray:
         """(B,): those of one rotation."""
-        orders, found = cyclic_orders(matchup), np.zeros(self.blocks)
+        orders, measured = cyclic_orders(matchup), np.zeros(self.blocks)
         for k, order in enumerate(orders):
             match = make_match(rotated(order)[rotation], self.rules, SEED)
             tally = play_games(match, first, self.blocks, follow_lead=True)
-            found[k :: len(orders)] = tally.counter("lead_changes")[k :: len(orders)]
-        return found
+            measured[k :: len(orders)] = tally.counter("lead_changes")[k :: len(orders)]
+        return measured
 
     def by_game(self, measure: str) -> np.ndarray:
         """(R, B): a number of each game."""
@@ -123,8 +123,8 @@ class Games:
             "first_seat": wins[:, 0] - 1 / self.players,
             "skill": (wins * eager).sum(axis=1) / eager.sum(axis=1) * self.players,
         }
-        found = numbers[measure] if measure in numbers else self.games[measure].to_numpy()
-        return np.asarray(found, float).reshape(self.rotations, self.blocks)
+        measured = numbers[measure] if measure in numbers else self.games[measure].to_numpy()
+        return np.asarray(measured, float).reshape(self.rotations, self.blocks)
 
     def influence(self, measure: str) -> tuple[float, np.ndarray]:
         """A measure, and how far each of the blocks moves it."""
@@ -162,13 +162,13 @@ def test_a_measure_is_that_of_its_games(compared, games, measure):
         value, moves = own.influence(measure)
         least, most, step = own.scale(measure)
         assert row["games"] == own.blocks * own.rotations
-        found = [row[f"value{end}"] for end in ENDS]
+        measured = [row[f"value{end}"] for end in ENDS]
         if most is None:
             expected = count_interval(moves - moves.mean() + value, step=step)
         else:
             shares = (moves - moves.mean() + value - least) / (most - least)
             expected = scaled(share_interval(shares, step=step / (most - least)), least, most)
-        assert found == pytest.approx(expected, abs=1e-9)
+        assert measured == pytest.approx(expected, abs=1e-9)
         if variant == "french":
             assert row["difference"] is row["difference_low"] is row["p_value"] is None
             continue
@@ -176,8 +176,8 @@ def test_a_measure_is_that_of_its_games(compared, games, measure):
         apart = moves - base_moves
         apart += value - base - apart.mean()
         step = max(step, games["french", size].scale(measure)[2])
-        found = [row[f"difference{end}"] for end in ENDS]
-        assert found == pytest.approx(mean_interval(apart, step=step), abs=1e-9)
+        measured = [row[f"difference{end}"] for end in ENDS]
+        assert measured == pytest.approx(mean_interval(apart, step=step), abs=1e-9)
         assert row["p_value"] == pytest.approx(mean_p_value(apart, step=step), rel=1e-6)
 
 
@@ -310,10 +310,10 @@ def test_a_share_that_never_differed_is_not_called_certain():
     """Different rules, and no block that ends otherwise."""
     results = compare(["classic", "manual"], ["eager"], 2, 400, set=["turn_limit=3"])
     row = row_of(results, 2, "manual", "unfinished")
-    found = tuple(row[f"difference{end}"] for end in ENDS)
+    measured = tuple(row[f"difference{end}"] for end in ENDS)
     assert (row["value"], row["p_value"]) == (1.0, 1.0)
-    assert found == pytest.approx(mean_interval(np.zeros(400), step=1))
-    assert found[1] < found[0] == 0 < found[2]
+    assert measured == pytest.approx(mean_interval(np.zeros(400), step=1))
+    assert measured[1] < measured[0] == 0 < measured[2]
 
 
 def test_the_difference_of_two_quantiles_is_paired_and_covers_the_truth():
@@ -335,12 +335,12 @@ def test_the_difference_of_two_quantiles_is_paired_and_covers_the_truth():
 
 
 def test_the_headline_answers_what_is_asked():
-    found = compare(["classic", "french"], ["eager"], "2,3", 4000, about="first_seat")
-    result = found.manifest["result"]
+    measured = compare(["classic", "french"], ["eager"], "2,3", 4000, about="first_seat")
+    result = measured.manifest["result"]
     headline, first = result["headline"], result["sentences"][0]
     assert headline.startswith("Compared with an even share, the first seat wins (points): +")
     for variant in ("classic", "french"):
-        row = row_of(found, 2, variant, "first_seat")
+        row = row_of(measured, 2, variant, "first_seat")
         assert f"{100 * row['value']:+.1f} ± " in headline
         assert f"players in {variant}" in headline
     assert "significant" in headline or "could be chance" in headline
@@ -543,7 +543,7 @@ def test_a_run_whose_rules_have_changed_is_not_resumed(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("options", "message"),
     [
         ({"reference": "french"}, 'No variant is named "french"; the variants are classic, short.'),
         ({"bots": []}, "Name at least one bot to play."),
@@ -560,10 +560,10 @@ def test_a_run_whose_rules_have_changed_is_not_resumed(tmp_path):
         ({"seed": -1}, "The seed must be a whole number"),
     ],
 )
-def test_mistakes(given, said):
+def test_mistakes(options, message):
     with pytest.raises(PickosimError) as caught:
-        plan_compare(**{"rules": ["classic", "short"], "players": 2, **given})
-    assert said in str(caught.value)
+        plan_compare(**{"rules": ["classic", "short"], "players": 2, **options})
+    assert message in str(caught.value)
 
 
 # ------------------------------------------------------------------------------------------ in words
@@ -611,7 +611,7 @@ def test_many_variants_get_one_sentence_per_measure():
 
 
 @pytest.mark.parametrize(
-    ("value", "half", "said"),
+    ("value", "half", "text"),
     [
         (34.2134, 0.0312, "34.21 ± 0.03"),
         (34.2134, 0.0149, "34.213 ± 0.015"),
@@ -623,8 +623,8 @@ def test_many_variants_get_one_sentence_per_measure():
         (2.5, float("inf"), "2.5 ± ?"),
     ],
 )
-def test_numbers_have_as_many_places_as_their_error(value, half, said):
-    assert plus_minus(value, half) == said
+def test_numbers_have_as_many_places_as_their_error(value, half, text):
+    assert plus_minus(value, half) == text
 
 
 def test_lists():
@@ -646,8 +646,8 @@ def test_no_difference_is_bounded_by_what_the_intervals_allow(compared):
     assert headline.startswith("No significant difference between french and classic and extra")
     bounds = measures.filter(variant="classic").select("difference_low", "difference_high")
     reach = np.abs(bounds.drop_nulls().to_numpy()).max()
-    said = float(lines["classic"][0].split("turns per game (± ")[1].split(" turns)")[0])
-    assert reach <= said < 1.11 * reach
+    shown = float(lines["classic"][0].split("turns per game (± ")[1].split(" turns)")[0])
+    assert reach <= shown < 1.11 * reach
 
 
 def test_a_single_variant_is_measured_and_compared_with_nothing():

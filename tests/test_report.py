@@ -254,7 +254,7 @@ def test_the_page_says_who_leads_and_how_it_was_run(runs):
 
 
 def test_bots_with_different_opponents_are_not_compared_by_their_win_shares(tmp_path):
-    found = pickosim.tournament(
+    results = pickosim.tournament(
         ["threshold:target=21..26"],
         players=3,
         games=30,
@@ -263,7 +263,7 @@ def test_bots_with_different_opponents_are_not_compared_by_their_win_shares(tmp_
         workers=1,
         out=tmp_path / "run",
     )
-    page = pickosim.report(found).read_text(encoding="utf-8")
+    page = pickosim.report(results).read_text(encoding="utf-8")
     assert "The bots had different opponents; ratings allow for that." in page
     assert " points more than" not in page
 

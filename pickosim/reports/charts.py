@@ -6,7 +6,7 @@ shares, spans of quantiles, lines, heat maps. Each is drawn from *points*, rows 
 
     label    the row of the chart it stands in; lines of a long name are broken
     value    where the dot is, with low and high of its interval
-    said     the same in words, shown under the pointer
+    words    the same in words, shown under the pointer
     panel    the small chart it belongs to, if there are several
     group    what shares a row is told apart by colour
     at       where the dashed line of that panel is; with a band around it (band_low, band_high), a line in its row
@@ -215,7 +215,7 @@ def draw(view: View, results: Results) -> Drawing:
             return None
         case str():
             return _DRAWINGS[chart](results)
-    rows = records(chart.rows(results) if chart.rows else view.found(results))
+    rows = records(chart.rows(results) if chart.rows else view.rows_of(results))
     if not rows:
         return None
     match chart:
@@ -244,7 +244,7 @@ def points_of(view: View, chart: Dots, rows: Sequence[Point]) -> list[Point]:
             for place, end in ends.items()
         }
         point["label"] = broken(name_of(chart.label, row))
-        point["said"] = f"{name}: {value_text(row, chart.value, form)}{games_text(row)}"
+        point["words"] = f"{name}: {value_text(row, chart.value, form)}{games_text(row)}"
         if chart.at is not None:
             point["at"] = _scaled(form, row[chart.at]) if isinstance(chart.at, str) else chart.at
         if chart.band and point["at"] is not None:
@@ -254,13 +254,13 @@ def points_of(view: View, chart: Dots, rows: Sequence[Point]) -> list[Point]:
             point["panel"] = broken(name_of(chart.panel, row), 30)
         if len(groups) > 1 or line:
             point["group"] = name_of(chart.group, row)
-            point["said"] = f"{point['group']}, {point['said']}"
+            point["words"] = f"{point['group']}, {point['words']}"
         if chart.tested:
             point["beyond"] = is_significant(row)
         if line:
-            point["given"] = row[line.given]
+            point["ring"] = row[line.ringed]
         if chart.remark and row[chart.remark]:
-            point["said"] += f"; {row[chart.remark]}"
+            point["words"] += f"; {row[chart.remark]}"
         points.append(point)
     return points
 
@@ -388,7 +388,7 @@ def dots(
             "color": alt.Color("group:N", sort=order, title=None),
             "yOffset": alt.YOffset("group:N", sort=order),
         }
-    tip = alt.Tooltip("said:N")
+    tip = alt.Tooltip("words:N")
     offset = {name: channel for name, channel in groups.items() if name == "yOffset"}
     hole = alt.condition("datum.beyond === false", alt.value(24), alt.value(0))
     layers = [
@@ -427,7 +427,7 @@ def bars(points: Sequence[Point], title: str, height: int) -> Drawing:
         x=alt.X("low:Q", bin="binned", title=title, axis=axis, scale=alt.Scale(nice=False)),
         x2="high:Q",
         y=alt.Y("value:Q", title="% of games", axis=None if small else alt.Axis(tickCount=4)),
-        tooltip=alt.Tooltip("said:N"),
+        tooltip=alt.Tooltip("words:N"),
     )
     mean = base.mark_rule(style="reference").encode(x="at:Q")
     return _in_panels([bar, mean], points, height, free="y")
@@ -447,7 +447,7 @@ def stacks(points: Sequence[Point], title: str) -> Drawing:
                 "group:O", title=None, sort=places, scale=alt.Scale(range=[1, 0.15])
             ),
             order=alt.Order("group:O"),
-            tooltip=alt.Tooltip("said:N"),
+            tooltip=alt.Tooltip("words:N"),
         )
     )
     return _in_panels([bar], points, _height(labels))
@@ -456,7 +456,7 @@ def stacks(points: Sequence[Point], title: str) -> Drawing:
 def spans(points: Sequence[Point], title: str) -> Drawing:
     """Quantiles, one row per label: p5 to p95 as a line, p25 to p75 as a bar, the median as a dot."""
     base, labels = alt.Chart(_data(points)), _labels(points)
-    y, tip = _rows(labels), alt.Tooltip("said:N")
+    y, tip = _rows(labels), alt.Tooltip("words:N")
     x = alt.X("p5:Q", title=title, scale=_scale(), axis=alt.Axis(tickCount=5))
     layers = [
         base.mark_rule(style="span").encode(x=x, x2="p95:Q", y=y, tooltip=tip),
@@ -467,17 +467,17 @@ def spans(points: Sequence[Point], title: str) -> Drawing:
 
 
 def lines(points: Sequence[Point], title: str | None) -> Drawing:
-    """Values by setting (`label`), one line per group, with intervals; a ring where `given` is true."""
+    """Values by setting (`label`), one line per group, with intervals; a ring where `ring` is true."""
     data = alt.Chart(_data(points))
     slanted = any(len(point["label"]) > SLANTED for point in points)
     axis = alt.Axis(labelAngle=-40 if slanted else 0, labelOverlap=not slanted, grid=False)
     base = data.encode(
         x=alt.X("label:O", title="setting", sort=_labels(points), axis=axis),
         color=alt.Color("group:N", sort=distinct(points, "group"), title=None),
-        tooltip=alt.Tooltip("said:N"),
+        tooltip=alt.Tooltip("words:N"),
     )
     y = alt.Y("value:Q", title=title, scale=_scale(), axis=alt.Axis(tickCount=5))
-    ring = alt.condition("datum.given === true", alt.value(150), alt.value(0))
+    ring = alt.condition("datum.ring === true", alt.value(150), alt.value(0))
     layers = [
         data.mark_rule(style="reference").encode(y="at:Q"),
         base.mark_line(strokeWidth=1.5).encode(y=y),
@@ -502,7 +502,7 @@ def heat_map(
             "label": label[row[chart.row]],
             "column": columns[row[chart.across]],
             "share": 100 * row[chart.value],
-            "said": chart.words.format(**_texts(row, chart)) + games_text(row),
+            "words": chart.words.format(**_texts(row, chart)) + games_text(row),
         }
         for row in rows
         if row[chart.row] in label and row[chart.across] in columns
@@ -517,7 +517,7 @@ def heat_map(
             axis=alt.Axis(orient="top", labelAngle=0, grid=False),
         ),
         y=_rows(list(label.values()), chart.down),
-        tooltip=alt.Tooltip("said:N"),
+        tooltip=alt.Tooltip("words:N"),
     )
     scale = alt.Scale(domain=[0, 100], domainMid=chart.middle, range="diverging", interpolate="rgb")
     cell = base.mark_rect().encode(
@@ -553,7 +553,7 @@ def _places(results: Results) -> Drawing:
             "label": broken(bot),
             "group": f"place {row['place']}",
             "value": 100 * row["place_share"],
-            "said": f"place {row['place']}, {bot}: {value_text(row, 'place_share', PERCENT)}{games_text(row)}",
+            "words": f"place {row['place']}, {bot}: {value_text(row, 'place_share', PERCENT)}{games_text(row)}",
         }
         for bot in results.standings["bot"].head(MOST_ROWS)
         for row in records(results.places.filter(pl.col("bot") == bot))
@@ -574,7 +574,7 @@ def _scores(results: Results) -> Drawing:
                 "high": count["score"] + 0.5,
                 "value": 100 * count["games"] / games,
                 "at": row["mean_score"],
-                "said": f"{row['bot']}: {count['score']} worms in {percent(count['games'] / games)} "
+                "words": f"{row['bot']}: {count['score']} worms in {percent(count['games'] / games)} "
                 f"of {games:,} games",
             }
             for count in counts
@@ -606,7 +606,7 @@ def _lengths(results: Results) -> Drawing:
                 "high": end + 0.5,
                 "value": 100 * number / games,
                 "at": mean,
-                "said": f"{words} turns: {percent(number / games)} of {games:,} games",
+                "words": f"{words} turns: {percent(number / games)} of {games:,} games",
             }
         )
     and_more = f"; last bar: {start:,} and more" if end > last else ""
@@ -626,14 +626,14 @@ def _variant_lengths(results: Results) -> Drawing:
         "players", "variant", maintain_order=True
     ):
         panel = table_size({"players": players})
-        found = {f"p{k}": quantile(counts, k / 100) for k in (5, 25, 50, 75, 95)}
+        percentiles = {f"p{k}": quantile(counts, k / 100) for k in (5, 25, 50, 75, 95)}
         points.append(
             {
                 "label": broken(f"{variant}"),
                 "panel": panel,
-                **found,
-                "said": f"{variant}, {panel}: half of {counts['games'].sum():,} games take {found['p25']} to "
-                f"{found['p75']} turns, nine in ten {found['p5']} to {found['p95']}; median {found['p50']}",
+                **percentiles,
+                "words": f"{variant}, {panel}: half of {counts['games'].sum():,} games take {percentiles['p25']} to "
+                f"{percentiles['p75']} turns, nine in ten {percentiles['p5']} to {percentiles['p95']}; median {percentiles['p50']}",
             }
         )
     return spans(points, "turns of a game")

@@ -312,18 +312,18 @@ def _around(rows: list[dict[str, Any]]) -> str:
     """What a tournament adds to its games, and what more workers bring."""
     from pickosim.columns import percent
 
-    one, *more = (row for row in rows if row["name"].startswith("tournament"))
+    alone, *more = (row for row in rows if row["name"].startswith("tournament"))
     # Below that the clock tells nothing: the same games differ by more from one run to the next.
-    added = percent(one["overhead"]) if one["overhead"] > 0.005 else "less than 0.50 %"
-    said = (
+    added = percent(alone["overhead"]) if alone["overhead"] > 0.005 else "less than 0.50 %"
+    text = (
         f"Schedule, statistics and checkpoints add {added} to the games' time. A "
-        f"chunk is sent to a worker as {one['chunk_sent_bytes']:,} bytes, comes back as "
-        f"{one['chunk_returned_bytes']:,}, and is kept in {one['chunk_kept_milliseconds']} ms."
+        f"chunk is sent to a worker as {alone['chunk_sent_bytes']:,} bytes, comes back as "
+        f"{alone['chunk_returned_bytes']:,}, and is kept in {alone['chunk_kept_milliseconds']} ms."
     )
     for row in more:
-        ratio = row["games_per_second"] / one["games_per_second"]
-        said += f" {row['workers']} workers play a tournament {ratio:.2f} times as fast as one."
-    return said
+        ratio = row["games_per_second"] / alone["games_per_second"]
+        text += f" {row['workers']} workers play a tournament {ratio:.2f} times as fast as one."
+    return text
 
 
 def _conditions(row: dict[str, Any]) -> str:

@@ -177,8 +177,8 @@ def table_size(row: Row) -> str:
 def _setting(row: Row) -> str:
     """A setting as a label has room for it: faces of a die without commas, W for a worm."""
 
-    def faces(found: re.Match[str]) -> str:
-        return re.sub("[, ]", "", found[1].replace("worm", "W"))
+    def faces(match: re.Match[str]) -> str:
+        return re.sub("[, ]", "", match[1].replace("worm", "W"))
 
     return re.sub(r"\[([^]]*)\]", faces, row["setting"])
 
@@ -207,9 +207,11 @@ _NAMES: dict[str, Callable[[Row], str]] = {
 def frame_grid(title: str, frame: pl.DataFrame, table: Frame) -> Grid:
     """A result table for a terminal, with all its columns."""
     columns = list(shown_columns(frame, table))
-    headings = [(one.heading, "left" if one.is_text else "right") for one in columns]
+    headings = [(column.heading, "left" if column.is_text else "right") for column in columns]
     return grid(
-        title, headings, zip(*([text for text, _ in one.cells] for one in columns), strict=True)
+        title,
+        headings,
+        zip(*([text for text, _ in column.cells] for column in columns), strict=True),
     )
 
 
@@ -230,8 +232,8 @@ def shown_views(results: Results) -> list[tuple[View, pl.DataFrame]]:
     """The views of a run that have data, with it."""
     study = study_kind(results.manifest["kind"])
     views = study.views or [View.plain(frame) for frame in study.frame_types.values()]
-    found = [(view, view.data(results)) for view in views]
-    return [(view, data) for view, data in found if len(data)]
+    with_data = [(view, view.data(results)) for view in views]
+    return [(view, data) for view, data in with_data if len(data)]
 
 
 def as_text(results: Results, full: bool = True) -> Iterator[RenderableType]:
@@ -337,7 +339,7 @@ def _tables(view: View, text: TextTable, results: Results) -> Iterator[Renderabl
     if isinstance(text, str):
         yield from _TEXTS[text](results)
         return
-    frame = text.rows(results) if text.rows else view.found(results)
+    frame = text.rows(results) if text.rows else view.rows_of(results)
     if isinstance(text, Listed):
         yield frame_grid(text.title or results.manifest["title"], frame, view.frame)
         return
@@ -388,12 +390,12 @@ def _crossed(
             shown = "-"
         else:
             shown = f"{100 * value:+.1f}" if is_signed else percentage(value, 1)
-        return f"{shown}{_mark(row, text.given)}"
+        return f"{shown}{_mark(row, text.marked)}"
 
     shown = across[:MOST_COLUMNS]
     names = [f"{k} {name}" if text.numbered else name for k, name in enumerate(order, start=1)]
     headings = range(1, len(shown) + 1) if text.numbered else shown
-    gap = " " if text.given else ""
+    gap = " " if text.marked else ""
     return grid(
         title,
         [
@@ -407,9 +409,9 @@ def _crossed(
     )
 
 
-def _mark(row: Row, given: str) -> str:
+def _mark(row: Row, marked: str) -> str:
     """What marks the setting of the rules as given."""
-    return "" if not given else "°" if row[given] else " "
+    return "" if not marked else "°" if row[marked] else " "
 
 
 def _drawn(view: View, text: Drawn, title: str, rows: Sequence[Row]) -> IntervalGrid:
@@ -425,7 +427,7 @@ def _drawn(view: View, text: Drawn, title: str, rows: Sequence[Row]) -> Interval
             error = with_error(row, name, of.scale if of else 1.0, "+")
             return error if known is None else f"{error}{'*' if is_significant(row) else ' '}"
         if name == names[0]:
-            return f"{wrapped(known, LONGEST_NAME)}{_mark(row, text.given)}"
+            return f"{wrapped(known, LONGEST_NAME)}{_mark(row, text.marked)}"
         return "-" if known is None else of.bare(known) if of else known
 
     columns = [view.frame.column(name) for name in names]

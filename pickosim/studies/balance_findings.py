@@ -246,10 +246,10 @@ def _sensitivity(sensitivity: pl.DataFrame) -> Iterator[str]:
     """What a pick-up is worth at both ends of each number; of all tiles, where it is worth most and least."""
     rows = [row for row in sensitivity.to_dicts() if row["gain"] is not None]
     numbers = [row for row in rows if "." not in row["option"]]
-    for (specialist, option), found in _grouped(
+    for (specialist, option), settings in _grouped(
         numbers, lambda row: (row["specialist"], row["option"])
     ).items():
-        for level, ends in _grouped(found, level_words).items():
+        for level, ends in _grouped(settings, level_words).items():
             low, high = (end(ends, key=lambda row: row["gain"]) for end in (min, max))
             if any(map(is_significant, ends)):
                 yield (
@@ -264,10 +264,10 @@ def _sensitivity(sensitivity: pl.DataFrame) -> Iterator[str]:
                     f"{value_text(low, 'gain')} to {value_text(high, 'gain')} points."
                 )
     tiles = [row for row in rows if "." in row["option"]]
-    for level, found in _grouped(tiles, level_words).items():
-        row = min(found, key=lambda row: row["pick_ups"])
-        clear = [row for row in found if is_significant(row)]
-        others = sum(not row["as_given"] for row in found)
+    for level, settings in _grouped(tiles, level_words).items():
+        row = min(settings, key=lambda row: row["pick_ups"])
+        clear = [row for row in settings if is_significant(row)]
+        others = sum(not row["as_given"] for row in settings)
         differs = f"differs significantly from that as given in {len(clear)} of {others} cases"
         if clear:
             most = max(clear, key=lambda row: abs(row["difference"]))
@@ -404,7 +404,7 @@ def _of_settings(what: str, rows: Rows, *text: Crossed | Drawn) -> Iterator[View
         panel="specialist option",
         group=LEVEL,
         at=0,
-        given="as_given",
+        ringed="as_given",
         called="option setting",
         rows=lambda results: _ordered(results, rows(results)),
     )
@@ -520,7 +520,7 @@ VIEWS = (
             "tile",
             is_number=True,
             each=LEVEL,
-            given="as_given",
+            marked="as_given",
         ),
     ),
     *_of_settings(
@@ -532,7 +532,7 @@ VIEWS = (
             "gain",
             {"setting": "° as given", "gain": "points", "pick_ups": "per game"},
             each=f"{LEVEL} specialist option",
-            given="as_given",
+            marked="as_given",
         ),
     ),
 )

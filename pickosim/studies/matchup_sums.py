@@ -176,11 +176,11 @@ def chunks_of_matchups(
             lane,
             MatchupJob(tuple(by_name[bot] for bot in matchup), matchup, rules, forfeits),
             seed,
-            some,
+            piece,
             part,
         )
         for part, (matchup, lane) in enumerate(zip(matchups, matchup_lanes(matchups), strict=True))
-        for some in matchup_chunks(matchup, blocks, size, earlier)
+        for piece in matchup_chunks(matchup, blocks, size, earlier)
     ]
 
 
@@ -343,7 +343,7 @@ def count_choices(ranks: NDArray[np.uint8], first: int, choices: NDArray[np.int6
 # ----------------------------------------------------------------------------------------- shares
 
 Points = tuple[float, ...]
-"""What each place is given, the first place first."""
+"""What each place is by_place, the first place first."""
 
 
 class Measured(NamedTuple):
@@ -401,8 +401,8 @@ class Shares:
     @property
     def even(self) -> float:
         """The share of a bot that is as good as its rivals."""
-        given = _by_place(self.points, len(self.matchups[0]))
-        return (sum(given) / len(given) - given[-1]) / (given[0] - given[-1])
+        by_place = _values_of_places(self.points, len(self.matchups[0]))
+        return (sum(by_place) / len(by_place) - by_place[-1]) / (by_place[0] - by_place[-1])
 
     @property
     def scale(self) -> float:
@@ -421,7 +421,7 @@ class Shares:
                 yield part, present
 
 
-def _by_place(points: Points | None, players: int) -> Points:
+def _values_of_places(points: Points | None, players: int) -> Points:
     """What each place counts: without points, only the first."""
     return points or (1.0, *[0.0] * (players - 1))
 
@@ -433,8 +433,8 @@ def combined(part: Sums, weights: Mapping[int, float], points: Points | None) ->
     have the interval of a share: without points, that of the win share.
     """
     players = len(part["places"])
-    given = _by_place(points, players)
-    worth = (np.array(given) - given[-1]) / (given[0] - given[-1])
+    by_place = _values_of_places(points, players)
+    worth = (np.array(by_place) - by_place[-1]) / (by_place[0] - by_place[-1])
     bots, factors = list(weights), np.array(list(weights.values()))
     totals = part["places"][bots] @ worth
     products = np.einsum("i,aibj,j->ab", worth, part["place_products"][bots][:, :, bots], worth)

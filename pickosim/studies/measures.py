@@ -83,7 +83,7 @@ class Measure:
     kind: Kind = "per game"
     count: Callable[[Tally], NDArray[np.generic]] | None = None
     """(G,): the whole number of each game, from its results; not needed for
-    a counter of the engine, which is found by its name."""
+    a counter of the engine, which is counts by its name."""
     derived: Callable[[ArmSums], Reading] | None = None
     """How it is read from the values of blocks, if it is not counted itself."""
     wording: Wording = Wording("", "", "", "")
@@ -106,8 +106,8 @@ class Measure:
 
     def counted(self, tally: Tally) -> Ints:
         """(G,): the whole number of each game, of a measure that is counted."""
-        found = tally.counter(self.name) if self.count is None else self.count(tally)
-        return found.astype(np.int64)
+        counts = tally.counter(self.name) if self.count is None else self.count(tally)
+        return counts.astype(np.int64)
 
     def read(self, of: ArmSums) -> Reading:
         """The measure in some blocks of an arm."""

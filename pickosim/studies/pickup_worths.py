@@ -327,7 +327,7 @@ class Varied(NamedTuple):
     variants: Sequence[RuleSet]
     rows: Sequence[int]
     """Which cases of the sums."""
-    given: RuleSet
+    own_rules: RuleSet
 
 
 def pickup_rows(
@@ -533,11 +533,11 @@ def sensitivity_rows(all_varied: Sequence[Varied]) -> list[Row]:
 def _varied_rows(varied: Varied) -> Iterator[Row]:
     sums = varied.level.sums
     blocks = int(sums["blocks"])
-    given = setting_text(varied.given, varied.option)
+    current = setting_text(varied.own_rules, varied.option)
     settings = [setting_text(rules, varied.option) for rules in varied.variants]
     known_worths = worths(sums)
     for number, setting in zip(varied.rows, settings, strict=True):
-        base = varied.rows[settings.index(given)] if given in settings else None
+        base = varied.rows[settings.index(current)] if current in settings else None
         known = base is not None and bool(sums["picked"][0, [number, base]].all())
         apart = _between(known_worths, number, base) if known else None
         yield {
@@ -548,19 +548,19 @@ def _varied_rows(varied: Varied) -> Iterator[Row]:
             "games": blocks,
             "pick_ups": float(sums["picked"][0, number]) / blocks,
             **rate_columns("gain", _case_rate(sums, number)),
-            "as_given": setting == given,
+            "as_given": setting == current,
             **rate_columns("difference", (apart.mean, *apart.interval()) if apart else NO_RATE),
             "p_value": apart.p_value if apart else None,
         }
 
 
-def _between(worths: tuple[Floats, Floats], number: int, given: int | None) -> Estimate | None:
+def _between(worths: tuple[Floats, Floats], number: int, base: int | None) -> Estimate | None:
     """How far a worth differs from that of the setting as given, paired by dice."""
-    if given is None or number == given:
+    if base is None or number == base:
         return None
     means, covariance = worths
-    variance = covariance[number, number] - 2 * covariance[number, given] + covariance[given, given]
-    return Estimate(float(means[number] - means[given]), sqrt(max(0.0, float(variance))))
+    variance = covariance[number, number] - 2 * covariance[number, base] + covariance[base, base]
+    return Estimate(float(means[number] - means[base]), sqrt(max(0.0, float(variance))))
 
 
 def _case_rate(sums: Sums, case: int) -> Rate:

@@ -53,7 +53,7 @@ def round_robin(
     most: int = MAX_MATCHUPS,
     seed: int = 0,
 ) -> tuple[list[Matchup], int]:
-    """Choices of so many bots, and of how many they are: all of them, each once, or a seeded sample.
+    """Matchups of that many players, and how many are possible: all of them, each once, or a seeded sample.
 
     With a `focus`, only those with that bot in them (a gauntlet).
     """
@@ -77,18 +77,18 @@ def round_robin(
 
 
 def _sample(bots: Sequence[str], size: int, wanted: int, chance: Random) -> list[Matchup]:
-    """Different choices of so many bots, dealt from shuffled decks, so that bots come about equally often."""
+    """Different choices of `size` bots, dealt from shuffled decks, so that all bots come about equally often."""
     place = {bot: number for number, bot in enumerate(bots)}
-    found: dict[Matchup, None] = {}
+    choices: dict[Matchup, None] = {}
     deck: list[str] = []
-    while len(found) < wanted:
+    while len(choices) < wanted:
         if len(deck) < size:
             rest = [bot for bot in bots if bot not in deck]
             chance.shuffle(rest)
             deck = deck + rest
         dealt, deck = deck[:size], deck[size:]
-        found[tuple(sorted(dealt, key=place.__getitem__))] = None
-    return sorted(found, key=lambda chosen: [place[bot] for bot in chosen])
+        choices[tuple(sorted(dealt, key=place.__getitem__))] = None
+    return sorted(choices, key=lambda chosen: [place[bot] for bot in chosen])
 
 
 def player_counts(players: int | str | Sequence[int]) -> list[int]:
@@ -123,7 +123,7 @@ def rotations(matchup: Matchup) -> tuple[Orders, ...]:
 
 
 def blocks_for(games: int, players: int) -> int:
-    """Blocks of one game per rotation that make at least so many games."""
+    """Blocks of one game per rotation that make at least that many games."""
     if games < 1:
         raise PickosimError(f"{games} games cannot be played.")
     blocks = ceil(games / players)

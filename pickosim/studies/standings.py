@@ -136,7 +136,7 @@ def entries_of(
 
 def points_text(points: Points) -> str:
     """Points by place, as they are written: 7,5,3,1."""
-    return ",".join(f"{given:g}" for given in points)
+    return ",".join(f"{value:g}" for value in points)
 
 
 def ratings_of(

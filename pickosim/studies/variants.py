@@ -332,12 +332,12 @@ def _measures(setting: Setting) -> Iterator[Row]:
         for measure in MEASURES.values():
             if measure.name == "skill" and setting.stronger is None:
                 continue
-            found = _percentile if measure.percentile else _rate
+            columns_of = _percentile if measure.percentile else _rate
             yield {
                 **_common(side),
                 "measure": measure.name,
                 "games": side.sums.games,
-                **found(setting, side, measure),
+                **columns_of(setting, side, measure),
             }
 
 

@@ -62,7 +62,7 @@ class Dots:
 class Lines(Dots):
     """A chart: values by setting, joined by a line for each group."""
 
-    given: str = ""
+    ringed: str = ""
     """A column that says where there is a ring: the setting as given."""
     called: str = ""
     """The column with the name of a setting under the pointer."""
@@ -85,7 +85,7 @@ class Crossed:
     """Whether rows are numbered, and columns have these numbers for headings."""
     each: str = ""
     """One table for each of these."""
-    given: str = ""
+    marked: str = ""
     """A column that says which values are marked with °: those of the rules as given."""
     missing: str = "-"
     legend: str = ""
@@ -119,7 +119,7 @@ class Drawn:
     headings: Mapping[str, str] = field(default_factory=dict)
     """Short headings, where the labels are too long."""
     each: str = ""
-    given: str = ""
+    marked: str = ""
     rows: Rows | None = None
 
 
@@ -174,7 +174,7 @@ class View:
         """What the columns are that are shown."""
         return replace(self.frame, names=self.columns) if self.columns else self.frame
 
-    def found(self, results: Results) -> pl.DataFrame:
+    def rows_of(self, results: Results) -> pl.DataFrame:
         """The rows of a run with all columns; none if it does not have the table."""
         if self.frame.name not in results.frames:
             return pl.DataFrame()
@@ -182,8 +182,8 @@ class View:
 
     def data(self, results: Results) -> pl.DataFrame:
         """The rows of a run with the columns that are shown."""
-        found = self.found(results)
-        return found.select(*self.table.schema) if self.columns and len(found) else found
+        rows = self.rows_of(results)
+        return rows.select(*self.table.schema) if self.columns and len(rows) else rows
 
     def texts(self, full: bool) -> tuple[TextTable, ...]:
         """What a terminal shows."""
