@@ -27,7 +27,13 @@ from pickosim.stats.intervals import (
     share_superiority,
 )
 from pickosim.stats.ratings import Counted, Ratings, rate
-from pickosim.studies.matchup_sums import COUNTED_OF_HOLDERS, Points, combined, forfeits_in, moments_of
+from pickosim.studies.matchup_sums import (
+    COUNTED_OF_HOLDERS,
+    Points,
+    combined,
+    forfeits_in,
+    moments_of,
+)
 from pickosim.studies.measures import rate_columns
 from pickosim.studies.schedule import Matchup, matchup_lanes
 from pickosim.studies.views import MOST_ROWS, Crossed, Dots, Listed, View
