@@ -487,7 +487,7 @@ def test_a_sequential_test_of_more_than_two_bots_is_about_the_first():
 
 def test_what_was_rounded_up_or_sampled_is_said():
     rounded = tournament(["eager", "random", "cautious"], players=3, games=100)
-    assert rounded.games == 102
+    assert rounded.games_played == 102
     assert rounded.remarks[0] == (
         "100 games per matchup are not a whole number of blocks of 3: rounded up to 102."
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, combinations, repeat
-from math import sqrt
+from itertools import combinations
+from math import hypot
 from typing import Any
 
 import polars as pl
@@ -129,42 +129,35 @@ def _verdicts(pickups: Sequence[Row], strongest: str) -> Iterator[str]:
         return
     first = asked_level(rows, strongest)
     yield from _undecided([row for row in first if row["verdict"] == UNDECIDED])
+    decided = [row for row in rows if row["verdict"] != UNDECIDED]
     against = []
     for row in first:
-        differing = [
-            other
-            for other in rows
-            if other["specialist"] == row["specialist"]
-            and UNDECIDED not in (row["verdict"], other["verdict"])
-            and other["verdict"] != row["verdict"]
+        others = [
+            f"{other['verdict']} with {level_words(other)}"
+            for other in decided
+            if other["specialist"] == row["specialist"] and other["verdict"] != row["verdict"]
         ]
-        if differing:
-            others = listed(
-                [f"{other['verdict']} with {level_words(other)}" for other in differing]
-            )
-            against.append(f"{the(row['specialist'])} is {row['verdict']}, but {others}")
+        if others and row in decided:
+            against.append(f"{the(row['specialist'])} is {row['verdict']}, but {listed(others)}")
     if against:
         yield f"With {level_words(first[0])}, {'; '.join(against)}."
 
 
 def _undecided(rows: Sequence[Row]) -> Iterator[str]:
     """What to play for a verdict on specialists that have none yet."""
-    reach = sorted(
-        (row for row in rows if row["more_games"] is not None), key=lambda row: row["more_games"]
-    )
-    if reach:
-        games = [amount_text(rounded_up(row["games"] + row["more_games"])) for row in reach]
-        wanted = [
-            f"on {the(row['specialist'])}, {words.format(row['more_games'])}: `--games {total}`"
-            for row, total, words in zip(
-                reach, games, chain(["play about {:,} more games"], repeat("{:,}")), strict=False
-            )
-        ]
+    within_reach = [row for row in rows if row["more_games"] is not None]
+    wanted: list[str] = []
+    for row in sorted(within_reach, key=lambda row: row["more_games"]):
+        more, total = row["more_games"], rounded_up(row["games"] + row["more_games"])
+        play = f"{more:,}" if wanted else f"play about {more:,} more games"
+        wanted.append(f"on {the(row['specialist'])}, {play}: `--games {amount_text(total)}`")
+    if wanted:
         yield f"To decide {'; '.join(wanted)} (a verdict in about {100 * POWER:.0f} % of such runs)."
     edge = [the(row["specialist"]) for row in rows if row["more_games"] is None]
     if edge:
+        verb = "is" if len(edge) == 1 else "are"
         yield sentence(
-            f"{listed(edge)} {'is' if len(edge) == 1 else 'are'} at the edge of the band, where no number of games decides"
+            f"{listed(edge)} {verb} at the edge of the band, where no number of games decides"
         )
 
 
@@ -179,10 +172,11 @@ def _phases(rows: Sequence[Row], strongest: str) -> Iterator[str]:
         return
     own = asked_level(own, strongest)
     wider = _quantile(simultaneous(CONFIDENCE, len(own))) / _quantile(CONFIDENCE)
-    own = [_widened(row, wider) for row in own]
+    for name in ("gain_low", "gain_high"):
+        own = [row | {name: row["gain"] + wider * (row[name] - row["gain"])} for row in own]
     apart = []
     for phases in _grouped(own, lambda row: row["specialist"]).values():
-        low, high = (end(phases, key=lambda row: row["gain"]) for end in (min, max))
+        low, high = _ends(phases)
         if high["gain_low"] > low["gain_high"]:
             apart.append((high["gain_low"] - low["gain_high"], low, high))
     if apart:
@@ -197,12 +191,10 @@ def _quantile(confidence: float) -> float:
     return normal_quantile(0.5 + confidence / 2)
 
 
-def _widened(row: Row, factor: float) -> Row:
-    """A row with a wider interval of the gain."""
-    ends = {
-        name: row["gain"] + factor * (row[name] - row["gain"]) for name in ("gain_low", "gain_high")
-    }
-    return row | ends
+def _ends(rows: Sequence[Row]) -> tuple[Row, Row]:
+    """The rows where a pick-up is worth least and most."""
+    ordered = sorted(rows, key=lambda row: row["gain"])
+    return ordered[0], next(row for row in ordered if row["gain"] == ordered[-1]["gain"])
 
 
 def _by_level(pickups: Sequence[Row]) -> Iterator[str]:
@@ -210,10 +202,8 @@ def _by_level(pickups: Sequence[Row]) -> Iterator[str]:
     pairs = []
     known = [row for row in pickups if row["gain"] is not None]
     for rows in _grouped(known, lambda row: (row["specialist"], row["players"])).values():
-        for a, b in combinations(rows, 2):
-            low, high = sorted((a, b), key=lambda row: row["gain"])
-            halves = half_width(low, "gain"), half_width(high, "gain")
-            error = sqrt(halves[0] ** 2 + halves[1] ** 2) / _quantile(CONFIDENCE)
+        for low, high in map(_ends, combinations(rows, 2)):
+            error = hypot(half_width(low, "gain"), half_width(high, "gain")) / _quantile(CONFIDENCE)
             apart = Estimate(high["gain"] - low["gain"], error)
             pairs.append({"apart": apart.mean, "p_value": apart.p_value, "low": low, "high": high})
     clear = [pair for pair in with_adjusted(pairs) if is_significant(pair)]
@@ -246,22 +236,21 @@ def _sensitivity(sensitivity: pl.DataFrame) -> Iterator[str]:
     """What a pick-up is worth at both ends of each number; of all tiles, where it is worth most and least."""
     rows = [row for row in sensitivity.to_dicts() if row["gain"] is not None]
     numbers = [row for row in rows if "." not in row["option"]]
-    for (specialist, option), settings in _grouped(
+    for (specialist, option), of_option in _grouped(
         numbers, lambda row: (row["specialist"], row["option"])
     ).items():
-        for level, ends in _grouped(settings, level_words).items():
-            low, high = (end(ends, key=lambda row: row["gain"]) for end in (min, max))
-            if any(map(is_significant, ends)):
+        for level, settings in _grouped(of_option, level_words).items():
+            low, high = _ends(settings)
+            least, greatest = value_text(low, "gain"), value_text(high, "gain")
+            if any(map(is_significant, settings)):
                 yield (
-                    f"By {option}, a pick-up of {the(specialist)} ({level}) is worth from "
-                    f"{value_text(low, 'gain')} ({option}={low['setting']}) to {value_text(high, 'gain')} points "
-                    f"({option}={high['setting']})."
+                    f"By {option}, a pick-up of {the(specialist)} ({level}) is worth from {least} "
+                    f"({option}={low['setting']}) to {greatest} points ({option}={high['setting']})."
                 )
             else:
                 yield (
-                    f"By {option}, what a pick-up of {the(specialist)} is worth ({level}) differs "
-                    "nowhere significantly from that with the value as given: "
-                    f"{value_text(low, 'gain')} to {value_text(high, 'gain')} points."
+                    f"By {option}, what a pick-up of {the(specialist)} is worth ({level}) differs nowhere significantly "
+                    f"from that with the value as given: {least} to {greatest} points."
                 )
     tiles = [row for row in rows if "." in row["option"]]
     for level, settings in _grouped(tiles, level_words).items():

@@ -349,19 +349,11 @@ class Tournament(OneRuleSetStudy):
     @property
     def title(self) -> str:
         """What is played, in a line."""
-        form = (
-            "Gauntlet"
-            if self.focus
-            else "One matchup"
-            if len(self.matchups) == 1
-            else "Round robin"
-        )
-        title = f"{form}, {self.seats} players, rules {rules_text(self.rule_set)}, seed {self.seed}"
-        return (
-            title
-            if self.place_points is None
-            else f"{title}, points {points_text(self.place_points)}"
-        )
+        form = "One matchup" if len(self.matchups) == 1 else "Round robin"
+        title = f"{self.seats} players, rules {rules_text(self.rule_set)}, seed {self.seed}"
+        if self.place_points is not None:
+            title += f", points {points_text(self.place_points)}"
+        return f"{'Gauntlet' if self.focus else form}, {title}"
 
     @cached_property
     def looks(self) -> list[int]:
@@ -637,9 +629,9 @@ def about_test(
     """What a sequential test decided, and what was measured; which hypothesis is true, no test says."""
     against = f"even against {listed([quoted(rival) for rival in rivals])}"
     if verdict == "H0":
-        decided, risk = _below(quoted(bot), test.high, against), test.beta
+        decided, risk = _off_even(quoted(bot), -test.high, "worse", "better", against), test.beta
     elif verdict == "H1":
-        decided, risk = _above(quoted(bot), test.low, against), test.alpha
+        decided, risk = _off_even(quoted(bot), test.low, "better", "worse", against), test.alpha
     else:
         decided, risk = "", max(test.alpha, test.beta)
     result = f"Measured: {100 * share.value:.1f} % ± {100 * share.half:.1f}"
@@ -655,18 +647,11 @@ def about_test(
     )
 
 
-def _below(bot: str, off: float, even: str) -> str:
-    """That a bot wins less than so far off an even share."""
-    if off > 0:
-        return f"{bot} is not {_points(off)} better than {even}"
-    return f"{bot} is {f'more than {_points(-off)} ' if off else ''}worse than {even}"
-
-
-def _above(bot: str, off: float, even: str) -> str:
-    """That a bot wins more than so far off an even share."""
+def _off_even(bot: str, off: float, better: str, worse: str, even: str) -> str:
+    """That a bot is more than so far better than even, or not so far worse; or the other way round."""
     if off < 0:
-        return f"{bot} is not {_points(-off)} worse than {even}"
-    return f"{bot} is {f'more than {_points(off)} ' if off else ''}better than {even}"
+        return f"{bot} is not {_points(-off)} {worse} than {even}"
+    return f"{bot} is {f'more than {_points(off)} ' if off else ''}{better} than {even}"
 
 
 def _points(share: float) -> str:
