@@ -91,8 +91,8 @@ def test_a_run_with_classes_is_the_same_for_any_number_of_workers():
 
 def test_a_class_that_was_given_has_parameters_by_text():
     pickosim.tournament([Bold, "eager"], games=8, workers=1)
-    found = pickosim.tournament(["Bold:target=22..24", "eager"], games=8, workers=1)
-    assert {"Bold:target=22", "Bold:target=23", "Bold:target=24"} < set(found.standings["bot"])
+    result = pickosim.tournament(["Bold:target=22..24", "eager"], games=8, workers=1)
+    assert {"Bold:target=22", "Bold:target=23", "Bold:target=24"} < set(result.standings["bot"])
 
 
 def test_all_studies_take_objects():
@@ -193,8 +193,8 @@ def test_charts_without_their_packages():
         "try: results.chart('standings')\n"
         "except pickosim.PickosimError as error: print(error)"
     )
-    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert 'pip install -e ".[report]"' in found.stdout
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert 'pip install -e ".[report]"' in result.stdout
 
 
 def test_standings_of_played_games():
@@ -235,9 +235,9 @@ def test_bots_as_frames(tmp_path):
 
 
 def test_check_of_a_cells_bot():
-    found = pickosim.check(cell_bot())
-    assert found.columns == ["point", "ok", "message", "odd"]
-    assert found.filter(~pl.col("ok")).to_dicts() == []
+    result = pickosim.check(cell_bot())
+    assert result.columns == ["point", "ok", "message", "odd"]
+    assert result.filter(~pl.col("ok")).to_dicts() == []
 
 
 # ----------------------------------------------------------------------------------------------- the tour

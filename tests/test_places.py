@@ -177,10 +177,10 @@ def places_of_games(run: Results) -> pl.DataFrame:
 
 def by_matchup(blocks: pl.DataFrame, value: str, *by: str) -> dict[tuple, list[np.ndarray]]:
     """The values of the blocks of every matchup."""
-    found: dict[tuple, list[np.ndarray]] = {}
+    actual: dict[tuple, list[np.ndarray]] = {}
     for (_, *key), rows in blocks.group_by("matchup", *by):
-        found.setdefault(tuple(key), []).append(rows[value].to_numpy())
-    return found
+        actual.setdefault(tuple(key), []).append(rows[value].to_numpy())
+    return actual
 
 
 def test_places_and_their_intervals_are_those_of_the_saved_games(saved):
@@ -192,8 +192,8 @@ def test_places_and_their_intervals_are_those_of_the_saved_games(saved):
     for row in saved.places.iter_rows(named=True):
         groups = expected[row["bot"], row["place"]]
         assert row["games"] == 1600
-        found = [row[f"place_share{end}"] for end in ENDS]
-        assert found == pytest.approx(share_interval(*groups, step=1 / 4))
+        actual = [row[f"place_share{end}"] for end in ENDS]
+        assert actual == pytest.approx(share_interval(*groups, step=1 / 4))
 
 
 def test_points_and_their_intervals_are_those_of_the_saved_games(saved):
@@ -252,8 +252,8 @@ def test_a_point_for_the_first_place_alone_is_the_win_share(precision):
     wins, points = play(), play(points="1,0,0,0")
     assert wins.games_played == points.games_played
     for end in ("", "_low", "_high"):
-        given = points.standings[f"mean_points{end}"]
-        assert given.to_list() == points.standings[f"win_share{end}"].to_list()
+        entries = points.standings[f"mean_points{end}"]
+        assert entries.to_list() == points.standings[f"win_share{end}"].to_list()
     for name, frame in wins.frames.items():
         of_points = points.frames[name].drop(POINT_COLUMNS, strict=False)
         assert_frame_equal(of_points, frame, check_exact=True)
@@ -338,13 +338,13 @@ def test_who_is_entered_first_changes_nothing():
 
 def test_a_file_says_points_as_a_list_or_as_text(tmp_path):
     play = 'study = "tournament"\nbots = ["eager", "random", "thief"]\nplayers = 3\ngames = 60\n'
-    found = []
+    actual = []
     for number, points in enumerate(('"3,1"', "[3, 1, 0]", "[3.0, 1]")):
         path = tmp_path / f"{number}.toml"
         path.write_text(f'question = "Who?"\n{play}points = {points}\n', encoding="utf-8")
-        found.append(pickosim.experiment(path, workers=1).standings)
-    for standings in found[1:]:
-        assert_frame_equal(standings, found[0], check_exact=True)
+        actual.append(pickosim.experiment(path, workers=1).standings)
+    for standings in actual[1:]:
+        assert_frame_equal(standings, actual[0], check_exact=True)
 
 
 # ------------------------------------------------------------------------------------ when to stop
@@ -386,7 +386,7 @@ def test_points_are_numbers_that_do_not_rise():
 
 
 @pytest.mark.parametrize(
-    ("points", "said"),
+    ("points", "message"),
     [
         ("7,5,3,1", "4 numbers of points are too many for games of 3: one per place at most."),
         (
@@ -400,8 +400,8 @@ def test_points_are_numbers_that_do_not_rise():
         (["7", "5"], r"points cannot be \['7', '5'\]; e\.g\. points = '7,5,3,1'"),
     ],
 )
-def test_points_that_do_not_fit_are_refused(points, said):
-    with pytest.raises(PickosimError, match=said):
+def test_points_that_do_not_fit_are_refused(points, message):
+    with pytest.raises(PickosimError, match=message):
         tournament(["eager", "random", "thief"], players=3, games=30, points=points)
 
 

@@ -44,7 +44,7 @@ TWINS = ["threshold:target=21", "threshold:target=21,last_dice=2"]
 
 
 @pytest.mark.parametrize(
-    ("bots", "players", "games", "said"),
+    ("bots", "players", "games", "message"),
     [
         (["eager"], 2, 10, "needs 2 bots, and only 1 is entered; a bot may be entered several"),
         (["eager"], 3, 10, "needs 3 bots, and only 1 is entered"),
@@ -54,16 +54,16 @@ TWINS = ["threshold:target=21", "threshold:target=21,last_dice=2"]
         (["eager", "random"], 1, 10, "2 to 7 players can play, not 1"),
     ],
 )
-def test_what_cannot_be_played_is_refused(bots, players, games, said):
-    with pytest.raises(PickosimError, match=said):
+def test_what_cannot_be_played_is_refused(bots, players, games, message):
+    with pytest.raises(PickosimError, match=message):
         tournament(bots, "classic", players, games, seed=0)
 
 
 def test_a_misspelt_option_is_refused_alike_from_python_and_the_command_line(capsys):
     with pytest.raises(PickosimError) as refused:
         pickosim.tournament(["eager", "random"], games=10, precison="1%")
-    said, _, known = str(refused.value).partition("? ")
-    assert f"{said}?" == 'There is no option "precison"; did you mean "precision"?'
+    message, _, known = str(refused.value).partition("? ")
+    assert f"{message}?" == 'There is no option "precison"; did you mean "precision"?'
     assert known.startswith("The options are bots, rules, players, games, seed, ")
     assert cli.run(["tournament", "eager", "random", "--games", "10", "--precison", "1%"]) == 2
     assert capsys.readouterr().err.startswith(
@@ -72,7 +72,7 @@ def test_a_misspelt_option_is_refused_alike_from_python_and_the_command_line(cap
 
 
 @pytest.mark.parametrize(
-    ("option", "said"),
+    ("option", "message"),
     [
         ("workers", "Workers are a whole number from 1 on, not 0."),
         ("players", "2 to 7 players can play, not 0"),
@@ -80,13 +80,13 @@ def test_a_misspelt_option_is_refused_alike_from_python_and_the_command_line(cap
         ("max_matchups", "0 matchups cannot be played."),
     ],
 )
-def test_a_zero_is_refused_and_not_taken_for_the_default(option, said, tmp_path, capsys):
-    with pytest.raises(PickosimError, match=re.escape(said)):
+def test_a_zero_is_refused_and_not_taken_for_the_default(option, message, tmp_path, capsys):
+    with pytest.raises(PickosimError, match=re.escape(message)):
         pickosim.tournament(["eager", "random"], **{"games": 10, option: 0})
     flags = {"games": "10", "out": str(tmp_path / "run"), option: "0"}
     words = [word for name, value in flags.items() for word in (_flag(name), value)]
     assert cli.run(["tournament", "eager", "random", *words]) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
 
 
@@ -296,9 +296,9 @@ def played_here(monkeypatch) -> list[str]:
     names: list[str] = []
     play = Chunk.play
 
-    def noted(self: Chunk, *given, **options):
+    def noted(self: Chunk, *entries, **options):
         names.append(self.name)
-        return play(self, *given, **options)
+        return play(self, *entries, **options)
 
     monkeypatch.setattr(Chunk, "play", noted)
     return names
@@ -588,7 +588,7 @@ def test_choices_are_those_of_all_orders_of_the_tied(players):
 def test_workers_play_in_the_directory_of_their_run(tmp_path, monkeypatch):
     """Workers are kept for the next run: they must find its bots, and not those where they were started."""
     monkeypatch.setattr(run_module, "SMALL_CHUNK", 0)
-    found = []
+    actual = []
     for target in (21, 28):
         place = tmp_path / str(target)
         place.mkdir()
@@ -602,12 +602,12 @@ def test_workers_play_in_the_directory_of_their_run(tmp_path, monkeypatch):
             ["mine.py", "eager"], games=400, workers=2, chunk=50, out="run", save_games=True
         )
         assert len(list(Path("run/games").iterdir())) == 4
-        found.append(results.standings["mean_score"].to_list())
+        actual.append(results.standings["mean_score"].to_list())
         same = [f"threshold:target={target}", "eager"]
         blocks = play_blocks(same, "classic", 200, 0, first_game(["mine.py", "eager"]))
         scores = pl.concat(block.seats for block in blocks).group_by("bot").agg(pl.mean("score"))
-        assert sorted(scores["score"]) == pytest.approx(sorted(found[-1]))
-    assert found[0] != found[1]
+        assert sorted(scores["score"]) == pytest.approx(sorted(actual[-1]))
+    assert actual[0] != actual[1]
 
 
 # ------------------------------------------------------------------------------ the order of naming

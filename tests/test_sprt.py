@@ -95,7 +95,7 @@ def test_win_shares_are_read(text, low, high):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "with a comma between"),
         ("1%", "with a comma between"),
@@ -110,8 +110,8 @@ def test_win_shares_are_read(text, low, high):
         ("1%,1%", "two different win shares"),
     ],
 )
-def test_what_cannot_be_read_is_named_with_an_example(text, said):
-    with pytest.raises(PickosimError, match=said) as caught:
+def test_what_cannot_be_read_is_named_with_an_example(text, message):
+    with pytest.raises(PickosimError, match=message) as caught:
         parse(text)
     assert f'"{text}"' in str(caught.value)
     assert "Example: 0,1%" in str(caught.value)
@@ -142,16 +142,16 @@ def test_a_bot_is_no_better_than_its_twin():
 @pytest.fixture(scope="module")
 def shares() -> np.ndarray:
     """Two bots about as good as each other."""
-    found = block_shares(("eager", "threshold:target=23"), 1 << 18)
-    assert len(np.unique(found)) >= 3
-    return found
+    result = block_shares(("eager", "threshold:target=23"), 1 << 18)
+    assert len(np.unique(result)) >= 3
+    return result
 
 
 def verdicts(
     test: Sprt, looks: Iterator[np.ndarray], repetitions: int, cap: int
 ) -> list[str | None]:
     """Play test after test: more blocks at each look, until there is a verdict or too many looks."""
-    found: list[str | None] = []
+    result: list[str | None] = []
     for _ in range(repetitions):
         so_far = np.zeros(3)
         for _ in range(cap):
@@ -160,8 +160,8 @@ def verdicts(
             verdict = test.verdict(int(n), total, squares, players=2)
             if verdict:
                 break
-        found.append(verdict)
-    return found
+        result.append(verdict)
+    return result
 
 
 def error_limit(chance: float, repetitions: int) -> float:
@@ -175,9 +175,9 @@ def test_as_games_come_the_test_errs_no_more_often_than_it_may(shares, truth, wr
     test, repetitions = Sprt(0, 0.025), 400
     moved = shares - shares.mean() + 0.5 + (test.low if truth == "H0" else test.high)
     looks = iter(moved.reshape(-1, 128))
-    found = verdicts(test, looks, repetitions, cap=32)
-    assert found.count(wrong) / repetitions <= error_limit(0.05, repetitions)
-    assert found.count(truth) / repetitions >= 0.9
+    result = verdicts(test, looks, repetitions, cap=32)
+    assert result.count(wrong) / repetitions <= error_limit(0.05, repetitions)
+    assert result.count(truth) / repetitions >= 0.9
 
 
 @pytest.mark.parametrize(("truth", "wrong"), [("H0", "H1"), ("H1", "H0")])
@@ -188,11 +188,11 @@ def test_drawn_again_the_test_errs_no_more_often_than_it_may(shares, truth, wron
     moved = shares - shares.mean() + 0.5 + (test.low if truth == "H0" else test.high)
     rng = np.random.default_rng(9)
     looks = (rng.choice(moved, 1_024) for _ in iter(int, 1))
-    found = verdicts(test, looks, repetitions, cap=24)
+    result = verdicts(test, looks, repetitions, cap=24)
     allowed = test.alpha if truth == "H0" else test.beta
-    assert found.count(wrong) / repetitions <= error_limit(allowed, repetitions)
-    assert found.count(wrong) > 0
-    assert found.count(truth) / repetitions >= 0.85
+    assert result.count(wrong) / repetitions <= error_limit(allowed, repetitions)
+    assert result.count(wrong) > 0
+    assert result.count(truth) / repetitions >= 0.85
 
 
 @pytest.mark.parametrize("distance", [0.02, 0.05])

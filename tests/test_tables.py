@@ -218,7 +218,7 @@ def test_numbers_far_out_are_games_too():
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"games": 0}, "0 games cannot be played"),
         ({"games": -3}, "-3 games cannot be played"),
@@ -229,8 +229,8 @@ def test_numbers_far_out_are_games_too():
         ({"rules": "clasic"}, 'did you mean "classic"'),
     ],
 )
-def test_what_cannot_be_played_is_refused(options, said):
-    with pytest.raises(PickosimError, match=said):
+def test_what_cannot_be_played_is_refused(options, message):
+    with pytest.raises(PickosimError, match=message):
         pickosim.play(["eager", "random"], **{"games": 10, **options})
 
 
@@ -263,12 +263,12 @@ def test_the_public_names_are_there():
 @pytest.mark.parametrize("name", pickosim.__all__)
 def test_no_public_name_is_that_of_a_module(name):
     """An import would bind the module to it in the package, in place of what it names."""
-    found = find_spec(f"pickosim.{name}")
-    assert found is None or found.origin is None, "a folder of data is nothing to import"
+    result = find_spec(f"pickosim.{name}")
+    assert result is None or result.origin is None, "a folder of data is nothing to import"
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "message"),
     [
         (lambda: pickosim.tournament(["eager", "random"], workers=0), "Workers are a whole number"),
         (
@@ -314,8 +314,8 @@ def test_no_public_name_is_that_of_a_module(name):
         (lambda: pickosim.balance(specialists=3), "^specialists cannot be 3; e"),
     ],
 )
-def test_a_mistake_in_python_is_answered_like_one_on_the_command_line(call, said):
-    with pytest.raises(PickosimError, match=said):
+def test_a_mistake_in_python_is_answered_like_one_on_the_command_line(call, message):
+    with pytest.raises(PickosimError, match=message):
         call()
 
 
@@ -349,14 +349,16 @@ def test_turns_are_what_the_traces_tell(rules):
     bots = ["random", "eager", "thief"]
     played = pickosim.play(bots, named[0], games=30, seed=4, set=named[1], turns=True)
     match = played.match
-    told = []
+    reported = []
     for trace in trace_games(match, 0, 30):
         stacks = [[] for _ in bots]
         for event in trace:
             seat, kind = event.get("seat"), event["event"]
-            if kind == "roll" and (not told or told[-1][:2] != [trace[0]["game"], event["turn"]]):
-                told.append([trace[0]["game"], event["turn"], seat, bots[seat], 0, *[None] * 5])
-            row = told[-1] if told else []
+            if kind == "roll" and (
+                not reported or reported[-1][:2] != [trace[0]["game"], event["turn"]]
+            ):
+                reported.append([trace[0]["game"], event["turn"], seat, bots[seat], 0, *[None] * 5])
+            row = reported[-1] if reported else []
             match kind:
                 case "roll":
                     row[4] += 1
@@ -379,7 +381,7 @@ def test_turns_are_what_the_traces_tell(rules):
                         if event["tile"] in stack:
                             stack.remove(event["tile"])
                             row[9] = event["tile"]
-    assert [list(row) for row in played.turns.iter_rows()] == told
+    assert [list(row) for row in played.turns.iter_rows()] == reported
     assert played.games_played == len(played.games) == 30
     assert pickosim.play(bots, games=2).turns is None
 

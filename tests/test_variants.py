@@ -15,8 +15,8 @@ from pickosim.studies.variants import (
 )
 
 
-def names(*given, **options) -> list[str]:
-    return [variant.name for variant in make_variants(*given, **options)]
+def names(*entries, **options) -> list[str]:
+    return [variant.name for variant in make_variants(*entries, **options)]
 
 
 def test_sweeps_make_all_combinations_on_each_variant():
@@ -81,14 +81,14 @@ def test_rules_named_twice_are_numbered():
 def test_a_file_and_a_rule_set_are_variants_too(tmp_path):
     path = tmp_path / "nine.toml"
     path.write_text("dice = 9\n")
-    given = load_rules("short", ["dice=7"])
-    file, own = make_variants([path, given], sets=["steal=must"])
+    entries = load_rules("short", ["dice=7"])
+    file, own = make_variants([path, entries], sets=["steal=must"])
     assert (file.name, file.rules.dice, file.rules.steal) == ("nine", 9, "must")
     assert (own.name, own.rules.dice, own.rules.steal) == ("short", 7, "must")
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("entries", "message"),
     [
         (
             {"rules": ["clasic"]},
@@ -135,10 +135,10 @@ def test_a_file_and_a_rule_set_are_variants_too(tmp_path):
         ({"rules": "classic"}, 'Variants are given as a list, e.g. ["classic", "short"].'),
     ],
 )
-def test_mistakes(given, said):
+def test_mistakes(entries, message):
     with pytest.raises(PickosimError) as caught:
-        make_variants(**{"rules": ["classic"], **given})
-    assert str(caught.value).startswith(said)
+        make_variants(**{"rules": ["classic"], **entries})
+    assert str(caught.value).startswith(message)
 
 
 def test_the_reference_is_the_first_or_the_one_named():
