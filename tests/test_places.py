@@ -22,7 +22,8 @@ from pickosim.reports.layout import Grid
 from pickosim.reports.views import as_text, shown_views
 from pickosim.runs.folder import RunFolder
 from pickosim.stats.distributions import student_quantile
-from pickosim.studies.matchup_sums import GROUPS, Shares, _empty_game_sums, add_games
+from pickosim.studies.matchup_sums import GROUPS, _empty_game_sums, add_games
+from pickosim.studies.shares import Shares
 from pickosim.studies.standings import FRAMES, tournament_frames
 
 tournament = partial(pickosim.tournament, workers=1)

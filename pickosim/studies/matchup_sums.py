@@ -1,4 +1,4 @@
-"""The sums of a tournament: what some blocks of a matchup add up to, by bot, seat and pair; shares from them.
+"""The sums of a tournament: what some blocks of a matchup add up to, by bot, seat and pair.
 
 Everything is a sum of whole numbers. Squares and products are sums over blocks of a block's totals:
 blocks are independent of each other, the games of a block are not.
@@ -6,10 +6,10 @@ blocks are independent of each other, the games of a block are not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import comb
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -21,7 +21,6 @@ from pickosim.engine.tally import PARTS, Tally, win, win_parts
 from pickosim.games.frames import saved_games
 from pickosim.rules import RuleSet
 from pickosim.runs.tasks import Sums
-from pickosim.stats.intervals import Moments, share_interval, stratified_mean
 from pickosim.studies.arms import Arm, ArmsJob, Chunk, play_arm
 from pickosim.studies.schedule import (
     Bots,
@@ -338,110 +337,3 @@ def count_choices(ranks: NDArray[np.uint8], first: int, choices: NDArray[np.int6
                         if (tied & ~placed) >> bot & 1:
                             choices[group, left, bot] += _WEIGHTS[count, before]
             unplaced &= ~tied
-
-
-# ----------------------------------------------------------------------------------------- shares
-
-Points = tuple[float, ...]
-"""What each place is by_place, the first place first."""
-
-
-class Measured(NamedTuple):
-    """A share, or a difference of shares, and the ends of its interval; these are infinite if there is a single block."""
-
-    value: float
-    low: float
-    high: float
-
-    @property
-    def half(self) -> float:
-        """Half the interval."""
-        return (self.high - self.low) / 2
-
-
-@dataclass(frozen=True)
-class Shares:
-    """What orders the standings: win shares, or mean points as shares of the way from last place to first.
-
-    Headline, `--precision` and `--sprt` all take a bot's share and its interval from here.
-    """
-
-    matchups: Sequence[Matchup]
-    sums: Sequence[Sums]
-    points: Points | None = None
-
-    def bots(self) -> list[str]:
-        """Those that have played."""
-        return list(dict.fromkeys(bot for matchup in self.matchups for bot in matchup))
-
-    def moments(self, bot: str) -> list[Moments]:
-        """The moments of a bot's share in a block, matchup by matchup."""
-        return [combined(*entry, self.points) for entry in self._weighted({bot: 1.0})]
-
-    def measured(self, bot: str) -> Measured:
-        """A bot's share and its interval."""
-        groups = self.moments(bot)
-        return Measured(stratified_mean(groups).mean, *share_interval(groups))
-
-    def difference(self, bot: str, rival: str) -> Measured:
-        """How far a bot's share is above that of a rival.
-
-        Matchups are independent of each other. What two bots of a matchup win is not, so their difference is taken
-        block by block.
-        """
-        played = {
-            name: sum(int(part["blocks"]) for part, _ in self._weighted({name: 1.0}))
-            for name in (bot, rival)
-        }
-        both = sum(int(part["blocks"]) for part, _ in self._weighted({bot: 1.0, rival: 1.0}))
-        weights = {bot: both / played[bot], rival: -both / played[rival]}
-        lead = stratified_mean([combined(*entry, self.points) for entry in self._weighted(weights)])
-        return Measured(lead.mean, *lead.interval())
-
-    @property
-    def even(self) -> float:
-        """The share of a bot that is as good as its rivals."""
-        by_place = _values_of_places(self.points, len(self.matchups[0]))
-        return (sum(by_place) / len(by_place) - by_place[-1]) / (by_place[0] - by_place[-1])
-
-    @property
-    def scale(self) -> float:
-        """What a whole share is shown as: 100 %, or the points between first and last place."""
-        return 100.0 if self.points is None else self.points[0] - self.points[-1]
-
-    def shown(self, share: float) -> float:
-        """A share as it is shown: in %, or as points per game."""
-        return self.scale * share + (0.0 if self.points is None else self.points[-1])
-
-    def _weighted(self, weights: Mapping[str, float]) -> Iterator[tuple[Sums, dict[int, float]]]:
-        """The sums of the matchups of some bots, with the weights of these bots by their numbers there."""
-        for matchup, part in zip(self.matchups, self.sums, strict=True):
-            present = {k: weights[bot] for k, bot in enumerate(matchup) if bot in weights}
-            if present:
-                yield part, present
-
-
-def _values_of_places(points: Points | None, players: int) -> Points:
-    """What each place counts: without points, only the first."""
-    return points or (1.0, *[0.0] * (players - 1))
-
-
-def combined(part: Sums, weights: Mapping[int, float], points: Points | None) -> Moments:
-    """Moments of what some bots of a matchup come to together in a block, each with its weight.
-
-    A bot's points count as a share of the way from the last place's to the first's. So they lie between 0 and 1, and
-    have the interval of a share: without points, that of the win share.
-    """
-    players = len(part["places"])
-    by_place = _values_of_places(points, players)
-    worth = (np.array(by_place) - by_place[-1]) / (by_place[0] - by_place[-1])
-    bots, factors = list(weights), np.array(list(weights.values()))
-    totals = part["places"][bots] @ worth
-    products = np.einsum("i,aibj,j->ab", worth, part["place_products"][bots][:, :, bots], worth)
-    unit, step = PARTS * players, PARTS * float(abs(factors).max())
-    return moments_of(part, factors @ totals, factors @ products @ factors, unit, step)
-
-
-def moments_of(part: Sums, total: Any, squares: Any, unit: float, game: float = 1) -> Moments:
-    """Moments of a matchup's blocks; see `Moments.of`."""
-    return Moments.of(part["blocks"], total, squares, unit, game)

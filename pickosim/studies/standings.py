@@ -27,15 +27,10 @@ from pickosim.stats.intervals import (
     share_superiority,
 )
 from pickosim.stats.ratings import Counted, Ratings, rate
-from pickosim.studies.matchup_sums import (
-    COUNTED_OF_HOLDERS,
-    Points,
-    combined,
-    forfeits_in,
-    moments_of,
-)
+from pickosim.studies.matchup_sums import COUNTED_OF_HOLDERS, forfeits_in
 from pickosim.studies.measures import rate_columns
 from pickosim.studies.schedule import Matchup, matchup_lanes
+from pickosim.studies.shares import Points, combined, moments_of, points_text
 from pickosim.studies.views import MOST_ROWS, Crossed, Dots, Listed, View
 
 ALL_BOTS = "(all)"
@@ -138,11 +133,6 @@ def entries_of(
         for number, bot in enumerate(matchup):
             entries[bot].append((part, number))
     return {bot: played for bot, played in entries.items() if played}
-
-
-def points_text(points: Points) -> str:
-    """Points by place, as they are written: 7,5,3,1."""
-    return ",".join(f"{value:g}" for value in points)
 
 
 def ratings_of(

@@ -7,14 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, asdict, replace
 from functools import cached_property
 from itertools import cycle, islice
-from math import isclose, isfinite
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import polars as pl
 from pydantic.dataclasses import dataclass
 
-from pickosim.amounts import listed, parse_count, parse_points, plus_minus, points_by_place, quoted
+from pickosim.amounts import listed, parse_count, parse_points, points_by_place, quoted
 from pickosim.bots.entrants import ALL, Entrant, expand, make_entrants, numbered
 from pickosim.columns import Frame
 from pickosim.errors import PickosimError, StrategyError, suggest
@@ -28,7 +27,7 @@ from pickosim.stats.ratings import Ratings
 from pickosim.stats.sprt import Sprt
 from pickosim.stats.sprt import parse as parse_sprt
 from pickosim.studies.arms import Chunk, blocks_per_chunk
-from pickosim.studies.matchup_sums import Measured, Points, Shares, chunks_of_matchups, forfeits_in
+from pickosim.studies.matchup_sums import chunks_of_matchups, forfeits_in
 from pickosim.studies.options import (
     CHECKED,
     Bots,
@@ -53,11 +52,18 @@ from pickosim.studies.schedule import (
     rotations,
     round_robin,
 )
+from pickosim.studies.shares import (
+    Points,
+    Shares,
+    about_first,
+    about_focus,
+    about_test,
+    points_text,
+)
 from pickosim.studies.standings import (
     FRAMES,
     MAIN_FRAME,
     VIEWS,
-    points_text,
     ratings_of,
     scale_of,
     tables_with,
@@ -566,96 +572,6 @@ class Tournament(OneRuleSetStudy):
             f"The widest 95 % interval of a win share is ± {100 * widest:.3f} points; ± {100 * wanted:g} "
             f"were asked for{end}"
         )
-
-
-# ------------------------------------------------------------------------------------------------ headline
-
-
-def about_first(shares: Shares, bots: Sequence[str], comparable: bool) -> str:
-    """Who is first, and whether its lead is significant; the bots are in the order of the standings.
-
-    `comparable`: whether all bots had the same opponents.
-    """
-    first, *others = bots
-    subject, share = quoted(first), _in_words(shares, shares.measured(first))
-    if not others:
-        return f"{subject} {share}."
-    if not comparable:
-        return f"{subject} is first: it {share}. The bots had different opponents; ratings allow for that."
-    lead = shares.difference(first, others[0])
-    if not lead.value:
-        return f"{subject} and {quoted(others[0])} are level: each {share}."
-    return f"{subject} is first: it {_compared(shares, first, lead)} than {quoted(others[0])}{_chance(lead)}."
-
-
-def about_focus(shares: Shares, bot: str, rivals: int) -> str:
-    """How the bot of a gauntlet does, and whether that differs significantly from an even share."""
-    share, even = shares.measured(bot), shares.even
-    apart = Measured(*(end - even for end in share))
-    return (
-        f"Against {rivals} {'bot' if rivals == 1 else 'bots'}, {quoted(bot)} {_compared(shares, bot, apart)} than an "
-        f"even share{_chance(apart)}."
-    )
-
-
-def _in_words(shares: Shares, share: Measured) -> str:
-    """What a bot wins, with half its interval."""
-    return _words(shares).format(plus_minus(shares.shown(share.value), shares.scale * share.half))
-
-
-def _compared(shares: Shares, bot: str, apart: Measured) -> str:
-    """What a bot wins, and how much more or less that is, to as many places."""
-    value, half = abs(shares.scale * apart.value), shares.scale * apart.half
-    difference = plus_minus(value, half)
-    places = max(1, len(difference.split()[0].partition(".")[2]))
-    if isfinite(half):
-        difference = f"{value:.{places}f} ± {half:.{places}f}"
-    share = f"{shares.shown(shares.measured(bot).value):.{places}f}"
-    points = " points" if shares.points is None else ""
-    return f"{_words(shares).format(share)}, {difference}{points} {'more' if apart.value > 0 else 'less'}"
-
-
-def _words(shares: Shares) -> str:
-    return "wins {} % of its games" if shares.points is None else "averages {} points per game"
-
-
-def _chance(apart: Measured) -> str:
-    return "" if apart.low > 0 or apart.high < 0 else ", which could be chance"
-
-
-def about_test(
-    test: Sprt, verdict: str | None, bot: str, rivals: Sequence[str], games: int, share: Measured
-) -> str:
-    """What a sequential test decided, and what was measured; which hypothesis is true, no test says."""
-    against = f"even against {listed([quoted(rival) for rival in rivals])}"
-    if verdict == "H0":
-        decided, risk = _off_even(quoted(bot), -test.high, "worse", "better", against), test.beta
-    elif verdict == "H1":
-        decided, risk = _off_even(quoted(bot), test.low, "better", "worse", against), test.alpha
-    else:
-        decided, risk = "", max(test.alpha, test.beta)
-    result = f"Measured: {100 * share.value:.1f} % ± {100 * share.half:.1f}"
-    if not decided:
-        low, high = (f"{100 * off:+g}" for off in (test.low, test.high))
-        return (
-            f"Not decided within {games:,} games: {quoted(bot)} may be {low} or {high} points off {against} "
-            f"(test at {100 * risk:g} %). {result}."
-        )
-    return (
-        f"Stopped after {games:,} games: {decided} (test at {100 * risk:g} %). {result}; stopping early overstates "
-        "differences."
-    )
-
-
-def _off_even(bot: str, off: float, better: str, worse: str, even: str) -> str:
-    """That a bot is more than so far better than even, or not so far worse; or the other way round."""
-    if off < 0:
-        return f"{bot} is not {_points(-off)} {worse} than {even}"
-    return f"{bot} is {f'more than {_points(off)} ' if off else ''}{better} than {even}"
-
-
-def _points(share: float) -> str:
-    return f"{100 * share:g} point{'' if isclose(share, 0.01) else 's'}"
 
 
 def about_ratings(rated: Ratings, standings: pl.DataFrame) -> Iterator[str]:
