@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 from math import factorial
 
 import pytest
-from hypothesis import asked
+from hypothesis import given
 from hypothesis import strategies as st
 
 import pickosim
@@ -119,7 +119,7 @@ def test_lanes_do_not_overlap():
         lane(10**7)
 
 
-@asked(
+@given(
     st.integers(1, 10**9),
     st.sampled_from([(FIRST_LOOK, LOOK_GROWTH), (FIRST_TEST, TEST_GROWTH)]),
 )
@@ -141,7 +141,7 @@ def test_a_sequential_test_looks_earlier_and_more_often_than_a_precision():
     assert planned(["eager", "random"], games=100).looks == [50]
 
 
-@asked(st.integers(0, 5000), st.integers(0, 5000), st.integers(1, 700))
+@given(st.integers(0, 5000), st.integers(0, 5000), st.integers(1, 700))
 def test_chunks_cover_everything_once_in_equal_pieces(first, more, size):
     pieces = list(chunks(first, first + more, size))
     assert [block for piece in pieces for block in piece] == list(range(first, first + more))
