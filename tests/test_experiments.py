@@ -47,9 +47,9 @@ def test_the_command_takes_a_file(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("which.toml").write_text(GOOD, encoding="utf-8")
     assert cli.run(["run", "which.toml", "--games", "200", "--workers", "1"]) == 0
-    reported = capsys.readouterr()
-    assert reported.out.startswith("Which is better?\n\n`eager` is first: it wins ")
-    assert "200 games, 0 unfinished" in reported.err
+    told = capsys.readouterr()
+    assert told.out.startswith("Which is better?\n\n`eager` is first: it wins ")
+    assert "200 games, 0 unfinished" in told.err
     (folder,) = Path("runs").iterdir()
     assert folder.name.startswith("which-")
     assert RunFolder(folder).manifest()["command"].startswith("pickosim run which.toml")
@@ -72,7 +72,7 @@ def test_a_mistake_in_a_file_gets_line_key_and_remedy(tmp_path, capsys, line):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "message"),
+    ("old", "new", "said"),
     [
         (
             '"tournament"',
@@ -93,12 +93,12 @@ def test_a_mistake_in_a_file_gets_line_key_and_remedy(tmp_path, capsys, line):
         ("seed = 3", 'sprt = "much"', "line 5: No sequential test"),
     ],
 )
-def test_other_mistakes(tmp_path, old, new, message):
+def test_other_mistakes(tmp_path, old, new, said):
     path = tmp_path / "wrong.toml"
     path.write_text(GOOD.replace(old, new), encoding="utf-8")
     with pytest.raises(PickosimError) as caught:
         pickosim.experiment(path)
-    assert message in str(caught.value)
+    assert said in str(caught.value)
 
 
 def test_a_file_that_is_not_there(tmp_path):

@@ -81,46 +81,46 @@ def test_copies_that_fill_seats_are_those_of_one_big_run(tmp_path):
     names = [entrant["name"] for entrant in began.manifest["plan"]["entrants"]]
     assert names == ["eager", "eager#2", "thief", "thief#2"]
     assert "copies take the remaining seats (`eager#2`, `thief#2`)" in began.remarks[0]
-    actual = pickosim.extend(began, ["cautious"], out=tmp_path / "found", workers=1)
-    assert_same(actual, begin(None, ["eager", "thief", "cautious"], 40, **options))
+    found = pickosim.extend(began, ["cautious"], out=tmp_path / "found", workers=1)
+    assert_same(found, begin(None, ["eager", "thief", "cautious"], 40, **options))
 
 
 def test_of_a_sample_of_matchups_the_sample_of_the_larger_field_is_played(tmp_path):
     few = {"players": 3, "max_matchups": 3}
     began = begin(tmp_path / "began", [*BOTS, "cautious"], 60, **few)
-    actual = pickosim.extend(began, ["late-worms"], 120, out=tmp_path / "found", workers=1)
-    assert_same(actual, begin(None, [*BOTS, "cautious", "late-worms"], 120, **few))
+    found = pickosim.extend(began, ["late-worms"], 120, out=tmp_path / "found", workers=1)
+    assert_same(found, begin(None, [*BOTS, "cautious", "late-worms"], 120, **few))
 
 
 def test_saved_games_and_points_are_extended_too(tmp_path):
     options = {"save_games": True, "points": "3,1"}
     began = begin(tmp_path / "began", BOTS, **options)
     before = {path: path.read_bytes() for path in began.folder.rglob("*") if path.is_file()}
-    actual = pickosim.extend(began, [MORE], 200, out=tmp_path / "found", workers=1)
+    found = pickosim.extend(began, [MORE], 200, out=tmp_path / "found", workers=1)
     whole = begin(tmp_path / "whole", [*BOTS, MORE], 200, **options)
-    assert_same(actual, whole)
-    assert_frame_equal(games_in(actual.folder), games_in(whole.folder), check_exact=True)
+    assert_same(found, whole)
+    assert_frame_equal(games_in(found.folder), games_in(whole.folder), check_exact=True)
     assert {path: path.read_bytes() for path in before} == before, "the old run is left as it is"
     shutil.rmtree(began.folder)
-    assert RunFolder(actual.folder).damaged(actual.manifest) == [], "and can be deleted"
-    game = games_in(actual.folder).filter(pl.col("bot") == MORE).row(8, named=True)
-    match = game_of_run(actual.folder, game["game"], game["rotation"]).match
+    assert RunFolder(found.folder).damaged(found.manifest) == [], "and can be deleted"
+    game = games_in(found.folder).filter(pl.col("bot") == MORE).row(8, named=True)
+    match = game_of_run(found.folder, game["game"], game["rotation"]).match
     trace = pickosim.watch(list(match.specs), match.rules, match.seed, game["game"])
     assert trace[-1]["scores"][game["seat"]] == game["score"]
 
 
 def test_the_manifest_says_what_was_extended(tmp_path):
     began = begin(tmp_path / "began", BOTS, 60)
-    actual = pickosim.extend(began, games=120, workers=1)
-    assert actual.folder.parent == began.folder.parent
-    assert actual.manifest["extends"] == {
+    found = pickosim.extend(began, games=120, workers=1)
+    assert found.folder.parent == began.folder.parent
+    assert found.manifest["extends"] == {
         "folder": str(began.folder.resolve()),
         "run": began.manifest["run"],
     }
-    assert actual.manifest["plan"]["earlier"] == [{"bots": BOTS, "blocks": 30, "chunk": 40}]
-    stored = pickosim.load_results(actual.folder)
-    assert stored.manifest["result"] == actual.manifest["result"]
-    assert list(stored.frames) == list(actual.frames)
+    assert found.manifest["plan"]["earlier"] == [{"bots": BOTS, "blocks": 30, "chunk": 40}]
+    stored = pickosim.load_results(found.folder)
+    assert stored.manifest["result"] == found.manifest["result"]
+    assert list(stored.frames) == list(found.frames)
     assert any("optional stopping" in remark for remark in stored.remarks)
 
 
@@ -150,9 +150,9 @@ def test_a_matchup_whose_lane_changes_is_played_again(tmp_path, monkeypatch):
     """Names may lead to the same lane: then the result is still that of one big run."""
     monkeypatch.setattr(schedule, "LANES", 7)
     began = begin(tmp_path / "began", BOTS, 60)
-    actual = pickosim.extend(began, [MORE], out=tmp_path / "found", workers=1)
-    assert_same(actual, begin(None, [*BOTS, MORE], 60))
-    assert actual.manifest["games_played"] == 4 * 60, "three matchups are new, one has another lane"
+    found = pickosim.extend(began, [MORE], out=tmp_path / "found", workers=1)
+    assert_same(found, begin(None, [*BOTS, MORE], 60))
+    assert found.manifest["games_played"] == 4 * 60, "three matchups are new, one has another lane"
 
 
 def test_lanes_end_before_the_last_game():
@@ -199,11 +199,11 @@ def test_a_killed_extension_can_be_resumed(tmp_path, after):
     assert killed.returncode == -signal.SIGKILL
     assert len(list((out / "sums").glob("[0-9]*"))) == after
     assert RunFolder(out).manifest()["status"] == "running"
-    actual = pickosim.resume(out, workers=1)
+    found = pickosim.resume(out, workers=1)
     whole = begin(tmp_path / "whole", [*BOTS, MORE], 200, save_games=True)
-    assert_same(actual, whole)
+    assert_same(found, whole)
     assert_frame_equal(games_in(out), games_in(whole.folder), check_exact=True)
-    assert actual.manifest["games_played"] <= whole.games_played - began.games_played
+    assert found.manifest["games_played"] <= whole.games_played - began.games_played
 
 
 def test_what_is_missing_or_damaged_in_the_old_run_is_played_again(tmp_path):
@@ -211,8 +211,8 @@ def test_what_is_missing_or_damaged_in_the_old_run_is_played_again(tmp_path):
     shards = sorted((began.folder / "sums").glob("[0-9]*"))
     shards[0].write_bytes(b"damaged")
     shards[1].unlink()
-    actual = pickosim.extend(began, [MORE], out=tmp_path / "found", workers=1)
-    assert_same(actual, begin(None, [*BOTS, MORE]))
+    found = pickosim.extend(began, [MORE], out=tmp_path / "found", workers=1)
+    assert_same(found, begin(None, [*BOTS, MORE]))
 
 
 # ------------------------------------------------------------------------------------------- what is refused
@@ -224,7 +224,7 @@ def small(tmp_path_factory) -> pickosim.Results:
 
 
 @pytest.mark.parametrize(
-    ("bots", "games", "message"),
+    ("bots", "games", "said"),
     [
         ([], None, "Name bots to add, or a larger number of games per matchup."),
         (["eager"], None, "`eager` is in the run already."),
@@ -235,9 +235,9 @@ def small(tmp_path_factory) -> pickosim.Results:
         ([], "many", "whole number above 0"),
     ],
 )
-def test_what_cannot_be_added_is_refused(small, bots, games, message):
+def test_what_cannot_be_added_is_refused(small, bots, games, said):
     beside = set(small.folder.parent.iterdir())
-    with pytest.raises(PickosimError, match=message):
+    with pytest.raises(PickosimError, match=said):
         pickosim.extend(small, bots, games)
     assert set(small.folder.parent.iterdir()) == beside
 
@@ -273,23 +273,13 @@ def test_a_changed_bot_is_refused(tmp_path, monkeypatch):
 
 def test_the_command_line_extends(tmp_path, monkeypatch, capsys, small):
     monkeypatch.chdir(tmp_path)
-    entries = [
-        "extend",
-        str(small.folder),
-        MORE,
-        "--games",
-        "120",
-        "--out",
-        "more",
-        "--workers",
-        "1",
-    ]
-    assert cli.run([*entries, "--json"]) == 0
+    given = ["extend", str(small.folder), MORE, "--games", "120", "--out", "more", "--workers", "1"]
+    assert cli.run([*given, "--json"]) == 0
     printed = capsys.readouterr()
     shown = json.loads(printed.out)
     assert len(shown["standings"]) == 4
     assert "optional stopping" in shown["manifest"]["result"]["remarks"][-1]
-    assert shown["manifest"]["command"] == f"pickosim {' '.join(entries)} --json"
+    assert shown["manifest"]["command"] == f"pickosim {' '.join(given)} --json"
     assert f"Reusing 180 games from {small.folder}; 540 to play." in printed.err
     assert cli.run(["extend", str(small.folder)]) == 2
     assert "Name bots to add" in capsys.readouterr().err

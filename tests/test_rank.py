@@ -28,13 +28,13 @@ from pickosim.studies.standings import ANCHOR
 def counted(seed: int, chances: dict[tuple[int, int], float], games: int = 4_000):
     """Two-player matchups in which the first bot is placed ahead with a given chance."""
     rng = np.random.default_rng(seed)
-    actual = []
+    found = []
     for pair, chance in chances.items():
         choices = np.zeros((GROUPS, 4, 2), np.int64)
         wins = rng.binomial(games // GROUPS, chance, GROUPS)
         choices[:, 3, 0], choices[:, 3, 1] = wins, games // GROUPS - wins
-        actual.append((pair, choices * PARTS))
-    return actual
+        found.append((pair, choices * PARTS))
+    return found
 
 
 FIELD = {(0, 1): 0.7, (0, 2): 0.4, (1, 2): 0.25, (0, 3): 0.9, (1, 3): 0.8, (2, 3): 0.95}
