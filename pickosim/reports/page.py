@@ -138,6 +138,7 @@ def report_page(results: Results) -> str:
         again=command_again(results.manifest["command"]),
         facts=played_facts(results),
         result=results.manifest["result"],
+        warnings=results.warnings,
         plan=plan,
         findings=findings_of(results),
         figures=[_figure(view, data, results, view.address in specs) for view, data in views],
