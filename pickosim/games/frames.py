@@ -184,13 +184,13 @@ def play_with_turns(
         batch = Batch(match, begin, some, log=log.new_log(room=True))
         batch.on_over = on_over
         tallies.append(batch.play())
-        turns.append(_turns_of(match, log.events(batch.log)))
+        turns.append(_turns_of(match, begin, log.events(batch.log)))
     tally = Tally._make(map(np.concatenate, zip(*tallies, strict=True)))
     return Played(match, np.arange(first, first + games), tally, pl.concat(turns))
 
 
-def _turns_of(match: Match, events: NDArray[np.void]) -> pl.DataFrame:
-    """One row per turn, from the events (n,) of games in their order."""
+def _turns_of(match: Match, begin: int, events: NDArray[np.void]) -> pl.DataFrame:
+    """One row per turn, from the events (n,) of games in their order, the first of which is number `begin`."""
     kind = pl.col("kind")
 
     def detail(*kinds: int) -> pl.Expr:
@@ -203,7 +203,8 @@ def _turns_of(match: Match, events: NDArray[np.void]) -> pl.DataFrame:
     reason = dict(enumerate(log.FAIL_REASONS))
     seat = (pl.col("turn") - 1) % len(match.specs)
     return (
-        pl.DataFrame({name: events[name] for name in ("game", "turn", "kind", "a")})
+        pl.DataFrame({name: events[name] for name in ("entry", "turn", "kind", "a")})
+        .select((begin + pl.col("entry").cast(pl.Int64)).alias("game"), "turn", "kind", "a")
         .group_by("game", "turn", maintain_order=True)
         .agg(
             rolls=(kind == log.ROLL).sum(),
