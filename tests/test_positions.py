@@ -252,6 +252,7 @@ def test_a_position_survives_its_line(table):
     line = position_line(table)
     (again,) = read_tables(line).objects
     assert position_line(again) == line and "\n" not in line
+    assert position_line(line.replace(" ", "\n      ")) == line  # copied from a terminal
     rules, others = place.pop("rules"), again.pop("rules")
     named = rules if isinstance(rules, dict) else load_rules(rules).as_dict()
     assert load_rules("classic").with_options(named).with_options({"name": "x", "title": "x"}) == (

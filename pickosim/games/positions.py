@@ -359,10 +359,11 @@ def _line(position: Object, rules: str) -> str:
 
 
 def position_object(line: str) -> dict[str, Any]:
-    """The fields of a position in one line."""
-    head, clauses = line.split(maxsplit=_WORDS), dict[str, str]()
+    """The fields of a position in one line, which a terminal may have broken."""
+    line, clauses = " ".join(line.split()), dict[str, str]()
+    head = line.split(maxsplit=_WORDS)
     if len(head) < _WORDS:
-        raise PickosimError(f'"{line.strip()}" is not a position; write e.g. {_EXAMPLE}.')
+        raise PickosimError(f'"{line}" is not a position; write e.g. {_EXAMPLE}.')
     grill, stacks, seat, *rest = head
     for clause in filter(str.strip, "".join(rest).split(";")):
         name, _, value = clause.strip().partition(" ")
