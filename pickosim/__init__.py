@@ -63,6 +63,7 @@ if TYPE_CHECKING:  # so that type checkers know the names
     from pickosim.studies.study import load_results as load_results
     from pickosim.studies.tournament import tournament as tournament
     from pickosim.studies.train import train as train
+    from pickosim.studies.tune import tune as tune
     from pickosim.turn_odds import odds as odds
 
 __version__ = "0.3.0"
@@ -92,6 +93,7 @@ _NAMES = {
     "studies.study": "load_results",
     "studies.tournament": "tournament",
     "studies.train": "train",
+    "studies.tune": "tune",
     "turn_odds": "odds",
 }
 """The public names by the modules that they are in."""

@@ -40,8 +40,8 @@ MEANT = {
         "One game: `pickosim watch eager thief`; many: `pickosim tournament eager thief`",
     ),
     **dict.fromkeys(
-        ("tune", "optimise", "optimize", "sweep"),
-        "Values of a parameter against each other: `pickosim tournament threshold:target=21..30`",
+        ("optimise", "optimize", "sweep"),
+        "The best value of a parameter: `pickosim tune threshold:target=21..30`",
     ),
     **dict.fromkeys(
         ("analyse", "analyze"),

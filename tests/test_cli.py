@@ -679,7 +679,7 @@ MISTAKES = {
     "bench fast": "Got unexpected extra argument",
     "wach": "No such command 'wach'. Did you mean 'watch'?",
     "play eager random": "No such command 'play'. One game: `pickosim watch eager thief`; many: `pick",
-    "tune": "No such command 'tune'. Values of a parameter against each other: `pickosim tournament thr",
+    "sweep": "No such command 'sweep'. The best value of a parameter: `pickosim tune thr",
     "analyse": "No such command 'analyse'. A turn: `pickosim odds`; a game: `pickosim watch",
     "check cmd:python3 bot.py": "(bot.py). Put a bot's command in quotes: 'cmd:python3 bot.py'. See",
     "tournament cmd:python3 bot.py": "it names no file: put the whole command in quotes",

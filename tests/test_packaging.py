@@ -37,10 +37,10 @@ LAYERS = {
     "learning": "features layers net weights nearest fit",
     "games": "match ask judge batch positions pickups recording frames trace check",
     " ": "turn_odds",
-    "stats": "distributions intervals ratings sprt",
+    "stats": "distributions intervals ratings sprt selection",
     "runs": "provenance tasks progress folder workers run",
     "studies": "views schedule measures options kinds study arms matchup_sums shares standings tournament replay ladder rank "
-    "variants compare pickup_worths balance_findings balance train_lessons train calibrate experiments warm",
+    "tune variants compare pickup_worths balance_findings balance train_lessons train calibrate experiments warm",
     "  ": "bench",
     "reports": "layout story odds_text listings views charts page",
     "   ": "api __init__",

@@ -1,5 +1,6 @@
 """Pure statistics: they know nothing about the game.
 
 In reading order: `distributions` (normal, Student's t, binomial), `intervals` (of means, shares, ratios and quantiles;
-paired differences, corrections for many comparisons), `ratings` (Plackett-Luce), `sprt` (the sequential test).
+paired differences, corrections for many comparisons), `ratings` (Plackett-Luce), `sprt` (the sequential test),
+`selection` (the best of many settings).
 """

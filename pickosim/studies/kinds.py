@@ -14,6 +14,7 @@ from pickosim.errors import PickosimError
 KINDS = {
     "tournament": "Run a tournament between bots.",
     "rank": "Rank a bot among the built-in ones.",
+    "tune": "Find the best setting of a bot, or the best of many bots.",
     "compare": "Compare variants of the rules.",
     "balance": "Measure what each specialist is worth.",
     "train": "Train a champion for a rule set and a number of players.",
