@@ -240,7 +240,8 @@ def command_files(words: Sequence[str]) -> dict[str, Path]:
     named = {
         f"argument {place}": Path(word)
         for place, word in enumerate(words)
-        if place and Path(word).is_file()
+        # Path.is_file raises an error for names that are too long for a file.
+        if place and os.path.isfile(word)  # noqa: PTH113
     }
     program = which(words[0]) if words else None
     if program is None or (named and os.sep not in words[0]):
