@@ -46,6 +46,7 @@ from pickosim.learning.weights import Weights, as_bytes, read_weights, weights_o
 from pickosim.rule_files import PRESETS, load_rules, presets
 from pickosim.rules import SPECIALISTS, RuleSet
 from pickosim.runs.tasks import add
+from pickosim.strategies import champion
 from pickosim.studies.calibrate import calibrate, clustered, position_sums
 from pickosim.studies.schedule import lane
 from pickosim.studies.train import FINALS, TESTS, Train, tables_of
@@ -559,6 +560,19 @@ def test_a_note_says_what_the_net_was_trained_for():
     assert notes["eager"] is None
     assert notes["champion"].startswith("by the net for classic, where flip_returned is false")
     assert any("`champion` plays short" in remark for remark in found.remarks)
+
+
+def test_notes_say_what_the_page_has_measured():
+    page = (Path(__file__).parents[1] / "docs/champion.md").read_text(encoding="utf-8")
+    row = r"^\| `([\w-]+)`(?:, `(.+?)`)? \| (\d) \| .* \| ([+−][\d.]+) ± ([\d.]+)( \(no better\))? \|$"
+    measured = re.findall(row, page, re.MULTILINE)
+    bot = load_bot("champion")
+    assert len(measured) == sum(map(len, [*champion.BETTER.values(), *champion.NO_BETTER.values()]))
+    for name, option, players, difference, half, no_better in measured:
+        assert (float(difference.replace("−", "-")) <= float(half)) == bool(no_better)
+        note = bot.note(load_rules(name, [option] if option else []), int(players))
+        assert ("no better than `winner`" in note) == bool(no_better)
+        assert "not measured" not in note
 
 
 def test_facts_of_other_tiles_are_those_of_the_nearest():
