@@ -94,6 +94,9 @@ def run(arguments: Sequence[str]) -> int:
             return 0
         raise
     except OSError as error:
+        if error.filename is not None:  # the output has no name
+            note(f"pickosim: {os.fsdecode(error.filename)} cannot be used: {error.strerror}.")
+            return 2
         note(f"pickosim: the output cannot be written: {error.strerror}.")
         silence()
         return 1

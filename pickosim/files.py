@@ -27,6 +27,8 @@ MOST_TEXT = 1 << 20
 
 def read_regular(path: Path, most: int | None = None) -> bytes:
     """The content of a regular file of at most that many bytes; a device could go on for ever."""
+    if "\0" in str(path):
+        raise OSError(errno.EINVAL, "Not a name of a file", str(path))
     with open(path, "rb", opener=_without_waiting) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(errno.EINVAL, "Not a regular file", str(path))

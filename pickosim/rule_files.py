@@ -198,7 +198,7 @@ def _parsed_value(text: str) -> object:
 
     try:
         # The closing 0 turns a trailing comment or comma, which TOML would drop, into an error.
-        document = tomllib.loads(f"values = [{_WORD.sub(in_quotes, text)}, 0]")
+        document = read_toml(f"values = [{_WORD.sub(in_quotes, text)}, 0]")
     except ValueError:
         return text
     match document:
@@ -310,10 +310,18 @@ def _text_of(path: Path) -> str:
         raise RulesError(f"the file cannot be read ({error.strerror}).") from None
 
 
+def read_toml(text: str) -> dict[str, Any]:
+    """A TOML document; a ValueError says what is wrong with it."""
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("brackets are nested too deeply") from None
+
+
 def _parsed_file(text: str) -> dict[str, Any]:
     """The options of a rule file in written form."""
     try:
-        document = tomllib.loads(text)
+        document = read_toml(text)
     except ValueError as error:
         lines = text.split("\n")
         end = f"at the end, line {len(lines)}, column {len(lines[-1]) + 1}"

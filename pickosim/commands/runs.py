@@ -357,13 +357,14 @@ def show_run(
 ) -> None:
     """Print the results of a run again; of an unfinished one, those so far."""
     form = form_of(as_json, as_csv, full)
-    from pickosim.studies.study import load_results
+    from pickosim.studies.study import load_results, shown
 
-    results = load_results(folder, unfinished=True)
-    if table is None:
-        show_results(results, form)
-    else:
-        show_table(results, table, form)
+    with shown(folder):
+        results = load_results(folder, unfinished=True)
+        if table is None:
+            show_results(results, form)
+        else:
+            show_table(results, table, form)
 
 
 @app.command("runs", epilog=examples("pickosim runs", "pickosim runs results/ --csv"))

@@ -27,7 +27,7 @@ from pickosim.rule_files import as_arguments, complete_rules, option_texts, rule
 from pickosim.rules import RuleSet
 from pickosim.runs.folder import written
 from pickosim.runs.run import Results
-from pickosim.studies.study import load_results
+from pickosim.studies.study import load_results, shown
 from pickosim.studies.views import View
 
 MOST_ROWS = 1000
@@ -51,7 +51,9 @@ Spec = dict[str, Any]
 def write_report(folder: Path, path: Path | None = None) -> Path:
     """Write the page of a finished run, by default into its folder; returns its path."""
     target = path or folder / "report.html"
-    _write(target, report_page(load_results(folder)).encode())
+    with shown(folder):
+        page = report_page(load_results(folder)).encode()
+    _write(target, page)
     return target
 
 
@@ -59,8 +61,9 @@ def save_charts(
     folder: Path, pictures: Path, suffix: str, names: Sequence[str] | None = None
 ) -> list[Path]:
     """Write all charts, or those of these names, into a folder; the suffix is .png or .svg."""
-    results = load_results(folder)
-    specs = chart_specs(results)
+    with shown(folder):
+        results = load_results(folder)
+        specs = chart_specs(results)
     for name in names or []:
         if name not in specs:
             hint = suggest(name, specs) or f"; its charts are {', '.join(specs)}."

@@ -130,6 +130,10 @@ def _notebook() -> Any:
     return import_module("pickosim.reports.page")
 
 
+SUMS_ERRORS = ValueError, LookupError, TypeError, ArithmeticError
+"""What sums that do not fit together lead to."""
+
+
 class Study(Protocol):
     """What a run plays: all that its result depends on, and what becomes of the sums."""
 
@@ -320,6 +324,13 @@ def _execute(
         with suppress(OSError):  # which may be what stopped the run
             player.note("stopped")
         stopped = _explained(error, folder)
+        if stopped is None and player.has_kept and isinstance(error, SUMS_ERRORS):
+            stopped = RunStoppedError(
+                f"What sums/ holds does not fit together ({type(error).__name__}: {error}). Delete it to play "
+                "everything again.",
+                None if folder is None else folder.path,
+                2,
+            )
         if stopped is None:
             raise
         stopped.given_bots = manifest.get("given_bots", ())
@@ -347,6 +358,8 @@ class _Player:
         self.began = time.monotonic() - manifest["seconds"]
         self.sums: list[Sums] = [{} for _ in range(study.parts)]
         self.saves_games = folder is not None and study.saves_games
+        self.has_kept = False
+        """Whether sums were taken from a folder."""
         extends = manifest.get("extends")
         self.earlier = RunFolder(Path(extends["folder"])) if extends else None
         """The run that this one extends, if it does."""
@@ -441,6 +454,7 @@ class _Player:
         if kept is None:
             return False
         self.sums[task.part] = add(self.sums[task.part], kept)
+        self.has_kept = True
         self.progress.found(task.games)
         return True
 

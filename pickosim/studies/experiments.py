@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any, Literal
 
 from pickosim.errors import PickosimError, suggest
 from pickosim.files import MOST_TEXT, read_regular
+from pickosim.rule_files import read_toml
 from pickosim.runs.progress import Progress
 from pickosim.runs.run import Results
 from pickosim.studies.kinds import KINDS, study_kind
@@ -65,8 +65,8 @@ def load_experiment(path: str | Path, **changes: Any) -> Experiment:
     path = Path(path)
     text = _text_of(path)
     try:
-        keys = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        keys = read_toml(text)
+    except ValueError as error:
         message = re.sub(r" \(at line (\d+), column \d+\)$", "", str(error))
         line = re.search(r"at line (\d+)", str(error))
         number = line[1] if line else str(text.count("\n") + 1)

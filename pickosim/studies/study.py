@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -271,6 +272,19 @@ def study_of(kind: type[Study], manifest: Manifest, without: Collection[str] = (
 def planned_study(manifest: Manifest) -> Any:
     """The study that a manifest's plan describes; no bot is loaded."""
     return study_kind(manifest["kind"]).from_plan(manifest["plan"])
+
+
+@contextmanager
+def shown(folder: Path) -> Iterator[None]:
+    """Show a stored run; a folder whose contents do not fit together, as somebody made it up, is answered in a sentence."""
+    try:
+        yield
+    except (PickosimError, OSError):
+        raise
+    except Exception as error:  # whatever values that nobody has checked lead to
+        raise PickosimError(
+            f"{folder} cannot be shown: what it holds does not fit together ({type(error).__name__}: {error})."
+        ) from error
 
 
 def load_results(folder: str | Path, *, unfinished: bool = False) -> Results:

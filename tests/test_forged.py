@@ -1,0 +1,354 @@
+"""Runs, positions, rule files and weights that somebody has made up: reading them runs nothing and writes nothing.
+
+Whatever they hold, each command ends with results or with a sentence.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import pickosim
+from pickosim import cli
+from pickosim.errors import PickosimError
+from pickosim.files import digest
+from pickosim.runs.folder import parquet, sealed
+from pickosim.runs.run import plan_digest
+from pickosim.runs.tasks import packed, unpacked
+from pickosim.studies.study import planned_study
+
+TRIES = int(os.environ.get("PICKOSIM_TRIES", "40"))
+SEED = int(os.environ.get("PICKOSIM_SEED", str(time.time_ns() % 2**32)))
+"""Printed with every failure: with it, the same files are made again."""
+
+PROCESSES = (
+    "subprocess.Popen",
+    "os.system",
+    "os.exec",
+    "os.posix_spawn",
+    "os.fork",
+    "os.forkpty",
+    "os.spawn",
+    "pty.spawn",
+    "socket.connect",
+)
+CHANGES = ("os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.symlink", "os.link", "os.chmod")
+
+_seen: list[tuple[str, tuple[Any, ...]]] | None = None
+"""What happens at the moment, if that is watched."""
+
+
+def _see(event: str, details: tuple[Any, ...]) -> None:
+    if (_seen is not None and (event in PROCESSES or event in CHANGES)) or (
+        _seen is not None and event == "open" and details[2] & (os.O_WRONLY | os.O_RDWR)
+    ):
+        _seen.append((event, details))
+
+
+sys.addaudithook(_see)
+
+
+@contextmanager
+def only_read(*allowed: Path) -> Iterator[None]:
+    """Check that no process is started, and that nothing is written but in some folders."""
+    global _seen
+    _seen = seen = []
+    try:
+        yield
+    finally:
+        _seen = None
+    for event, details in seen:
+        assert event not in PROCESSES, (event, details)
+        path = details[0]
+        if isinstance(path, str | bytes | os.PathLike):
+            place = Path(os.fsdecode(path)).absolute()
+            known = [*allowed, Path("/dev/null")]
+            is_cache = "__pycache__" in place.parts or "matplotlib" in place.parts
+            assert is_cache or any(place.is_relative_to(one) for one in known), (event, details)
+
+
+EVIL = """
+import pathlib
+pathlib.Path("PWNED").touch()
+from pickosim import SimpleStrategy
+class Evil(SimpleStrategy):
+    def pick(self, turn): return max(turn.legal)
+    def stop(self, turn): return turn.can_claim
+"""
+EVIL_COMMAND = "cmd:sh -c 'touch PWNED'"
+
+KINDS = {
+    "tournament": lambda out: pickosim.tournament(
+        ["eager", "random", "cautious"], "extrawurm", games=24, out=out, workers=1, save_games=True
+    ),
+    "compare": lambda out: pickosim.compare(
+        ["classic", "french"], ["eager"], players="2,3", games=16, out=out, workers=1
+    ),
+    "balance": lambda out: pickosim.balance(
+        "extrawurm", bots=["eager"], players="2", games=8, out=out, workers=1
+    ),
+    "rank": lambda out: pickosim.rank("cautious", games=8, out=out, workers=1),
+}
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory) -> Path:
+    base = tmp_path_factory.mktemp("sound")
+    for kind, play in KINDS.items():
+        play(base / kind)
+    return base
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("evil.py").write_text(EVIL, encoding="utf-8")
+
+
+WORDS = [
+    "",
+    "no such",
+    "\x1b[31mred",
+    "n" * 300,
+    "evil.py",
+    EVIL_COMMAND,
+    "../../x",
+    "nan",
+    "</script><b>",
+    "\u202e",
+]
+JSON = [None, True, 0, -1, 10**30, 1e308, [], {}, [[]], {"": None}, *WORDS]
+FLOATS = [float("nan"), float("inf"), float("-inf"), None, 1e308, -1e308, 0.0, -1.0, 5e-324]
+
+
+def other_table(frame: pl.DataFrame, chance: Random) -> pl.DataFrame:
+    """A table with some other values, or other rows."""
+    how = chance.randrange(6)
+    if how == 0:
+        return frame.clear()
+    if how == 1:
+        return pl.concat([frame, frame])
+    name = chance.choice(frame.columns)
+    kind = frame.schema[name]
+    if kind.is_float():
+        pool: list[Any] = FLOATS
+    elif kind.is_integer():
+        pool = [0, 1, -1, 127, None]
+    elif kind == pl.String:
+        pool = [*WORDS, None]
+    else:
+        pool = [None]
+    every = chance.random() < 0.3
+    column = [
+        chance.choice(pool) if every or chance.random() < 0.3 else value
+        for value in frame[name].to_list()
+    ]
+    return frame.with_columns(pl.Series(name, column, kind, strict=False))
+
+
+def paths_in(content: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The places of all values in JSON."""
+    if path:
+        yield path
+    items = (
+        content.items()
+        if isinstance(content, dict)
+        else enumerate(content)
+        if isinstance(content, list)
+        else ()
+    )
+    for key, value in items:
+        yield from paths_in(value, (*path, key))
+
+
+def change(content: Any, chance: Random) -> None:
+    """Change one value in JSON, or leave it out."""
+    *front, last = chance.choice(list(paths_in(content)))
+    for key in front:
+        content = content[key]
+    if chance.random() < 0.15 and isinstance(content, dict):
+        del content[last]
+    else:
+        content[last] = chance.choice(JSON)
+
+
+def forge(folder: Path, chance: Random) -> None:
+    """Change some of a run, with the checksums that belong to it."""
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    del manifest["sha256"]
+    if chance.random() < 0.5:
+        name = chance.choice(manifest["tables"])
+        content = parquet(other_table(pl.read_parquet(folder / f"{name}.parquet"), chance))
+        (folder / f"{name}.parquet").write_bytes(content)
+        manifest["files"][f"{name}.parquet"] = digest(content)
+    else:
+        part = chance.choice(["plan", "plan", "result", ""])
+        change(manifest[part] if part else manifest, chance)
+        with suppress(Exception):  # it is no plan any more
+            manifest["run"] = plan_digest(planned_study(manifest))
+    (folder / "manifest.json").write_bytes(sealed(manifest))
+
+
+def read_all(folder: Path) -> None:
+    """All commands that read a run."""
+    for line in (["show", "--full"], ["show"], ["show", "--csv"], ["show", "--json"], ["report"]):
+        code = cli.run([line[0], str(folder), *line[1:]])
+        assert code in (0, 2), (line, code)
+    assert cli.run(["runs", str(folder.parent)]) == 0
+    try:
+        results = pickosim.load_results(folder)
+    except PickosimError:
+        return
+    assert results.headline
+
+
+@pytest.mark.long
+@pytest.mark.timeout(20_000)
+@pytest.mark.parametrize("kind", KINDS)
+def test_forged_runs_are_data(sound, tmp_path, kind, capfd):
+    chance, failed = Random(SEED), {}
+    read_all(sound / kind)  # what is imported and compiled is not of the forger
+    for number in range(TRIES):
+        folder = tmp_path / "runs" / f"run{number}"
+        shutil.copytree(sound / kind, folder)
+        forge(folder, chance)
+        try:
+            with only_read(folder):
+                read_all(folder)
+        except Exception as error:
+            step = error.__traceback__
+            while step is not None and step.tb_next is not None:
+                step = step.tb_next
+            where = "" if step is None else f"{step.tb_frame.f_code.co_filename}:{step.tb_lineno}"
+            failed.setdefault(f"{type(error).__name__}: {str(error)[:150]} ({where})", number)
+        shutil.rmtree(folder)
+        capfd.readouterr()
+    assert not Path("PWNED").exists()
+    assert not failed, f"seed {SEED}: " + "\n".join(map(str, failed.items()))
+
+
+@pytest.mark.long
+@pytest.mark.timeout(20_000)
+def test_forged_positions_are_data(capfd):
+    sound = pickosim.position(["eager", "random"], "extrawurm", turn=9)
+    line = ["watch", "--from-position", "position.json"]
+    chance, failed = Random(SEED), {}
+    for number in range(20 * TRIES):
+        position = json.loads(json.dumps(sound))
+        for _ in range(chance.randint(1, 3)):
+            if position:
+                change(position, chance)
+        text = json.dumps(position)
+        if chance.random() < 0.1:
+            at = chance.randrange(len(text))
+            text = (
+                text[:at]
+                + chance.choice(["[" * 200_000, "{", "", "\0", "1e999", '"'])
+                + text[at + 1 :]
+            )
+        Path("position.json").write_text(text, encoding="utf-8")
+        try:
+            with only_read():
+                assert cli.run(line) in (0, 2)
+        except Exception as error:
+            failed.setdefault(f"{type(error).__name__}: {str(error)[:150]}", text[:2000])
+        if number == 0:
+            failed.clear()  # kernels are compiled
+        capfd.readouterr()
+    assert not Path("PWNED").exists()
+    assert not failed, f"seed {SEED}: {failed}"
+
+
+@pytest.mark.long
+@pytest.mark.timeout(20_000)
+def test_forged_rule_files_are_data(capfd):
+    chance, failed = Random(SEED), {}
+    sound = (Path(pickosim.__file__).parent / "presets" / "extrawurm.toml").read_text("utf-8")
+    pieces = ["[", "]", "{", "=", '"', "'", "\n", "\0", "nan", "inf", "1e999", "-1", "9" * 400, "[" * 5000, "x = 1", "dice", "n" * 300,
+              'extends = "rules.toml"', 'extends = "/dev/zero"', 'extends = "evil.py"', "\udcff", "true", "{seat = 9}"]  # fmt: skip
+    for _ in range(20 * TRIES):
+        text = sound
+        for _ in range(chance.randint(1, 4)):
+            at = chance.randrange(len(text))
+            text = text[:at] + chance.choice(pieces) + text[at + chance.randrange(12) :]
+        Path("rules.toml").write_text(text, encoding="utf-8", errors="surrogateescape")
+        for line in (["rules", "show", "rules.toml"], ["rules", "diff", "rules.toml", "classic"]):
+            try:
+                with only_read():
+                    assert cli.run(line) in (0, 2)
+            except Exception as error:
+                failed.setdefault(f"{type(error).__name__}: {str(error)[:150]}", text[:3000])
+        capfd.readouterr()
+    assert not Path("PWNED").exists()
+    assert not failed, f"seed {SEED}: {failed}"
+
+
+def test_sums_of_other_shapes_do_not_end_in_a_traceback(sound, tmp_path):
+    """Nor does an unfinished run that is shown."""
+    chance = Random(3)
+    for number in range(12):
+        folder = tmp_path / f"run{number}"
+        shutil.copytree(sound / "tournament", folder)
+        shutil.copy(folder / "plan.json", folder / "manifest.json")
+        for shard in (folder / "sums").iterdir():
+            content = shard.read_bytes()
+            header = json.loads(content.split(b"\n", 2)[1])
+            sums, _ = unpacked(content, {}, 1 << 30)  # type: ignore[misc]
+            name = chance.choice(list(sums))
+            match number % 4:
+                case 0:
+                    del sums[name]
+                case 1:
+                    sums[name] = np.ones((*sums[name].shape, 2), np.int64)
+                case 2:
+                    sums[name] = np.full((1,), -(2**62), np.int64)
+                case 3:
+                    sums = {"no such": np.zeros(3, np.int64)}
+            shard.write_bytes(packed(sums, header))
+        assert cli.run(["show", str(folder)]) in (0, 2)
+        with np.errstate(all="ignore"):
+            assert cli.run(["resume", str(folder), "--workers", "1"]) in (0, 2)
+
+
+def test_a_position_of_a_stranger_starts_nothing(capfd):
+    """And is told from one that plays built-in bots."""
+    position = pickosim.position(["eager", "random"], turn=3)
+    for bot in (EVIL_COMMAND, "evil.py", "evil.py:Evil"):
+        Path("position.json").write_text(
+            json.dumps(position | {"players": [bot, "random"]}), "utf-8"
+        )
+        with only_read():
+            assert cli.run(["watch", "--from-position", "position.json"]) == 2
+        assert not Path("PWNED").exists()
+
+
+@pytest.mark.parametrize("name", ["rules.toml", "experiment.toml"])
+def test_nested_brackets_are_answered_in_a_sentence(name, capsys):
+    """Found by made-up rule files."""
+    Path(name).write_text("dice = " + "[" * 5000, encoding="utf-8")
+    assert cli.run(["rules", "show", name] if name == "rules.toml" else ["run", name]) == 2
+    assert "nested too deeply" in capsys.readouterr().err
+    assert cli.run(["odds", "--set", "dice=" + "[" * 5000]) == 2
+
+
+def test_names_that_are_too_long_are_named(capsys):
+    long = "n" * 300
+    for line in (
+        ["tournament", "eager", "random", "--games", "4", "--out", long],
+        ["runs", long],
+        ["new", f"{long}.py"],
+    ):
+        assert cli.run(line) in (0, 2)
+        assert "the output cannot be written" not in capsys.readouterr().err
