@@ -205,7 +205,7 @@ def test_standings_of_played_games():
     shown = played.standings.select("win_share", "mean_score", "mean_rank")
     np.testing.assert_allclose(shown.to_numpy(), by_seat.drop("seat").to_numpy())
     assert repr(played) == (
-        "<play: 1,000 games of eager, random; tables standings, games, seats, specialists>"
+        "<play: 1,000 games of eager, random; tables standings, games, seats, specialists, turns>"
     )
     assert "<td" in played._repr_html_()
 
