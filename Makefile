@@ -68,11 +68,11 @@ ladder: $(READY)
 pictures: $(DEV_READY)
 	$(BIN)/python tools/pictures.py runs
 
-# The champion's weights, one file per rule set and number of players; `make weights/classic-2` trains one of them.
-weights: $(foreach rules,classic extrawurm,$(foreach players,2 3 4 5,weights/$(rules)-$(players)))
+# Trains the champion's weights for three and more players on; `make weights/classic-3` trains one of them.
+weights: $(foreach rules,classic extrawurm,$(foreach players,3 4 5,weights/$(rules)-$(players)))
 
 # A training does not overwrite another one, so what was made before is removed.
-TRAINING ?= --start none --games 60k --rounds 10 --test-games 10k --seed 13
+TRAINING ?= --games 80k --rounds 2 --test-games 20k --seed 24
 weights/%: $(READY)
 	rm -rf runs/weights/$*.run runs/weights/$*.npz
 	$(BIN)/pickosim train --rules $(firstword $(subst -, ,$*)) --players $(lastword $(subst -, ,$*)) \

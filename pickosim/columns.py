@@ -158,6 +158,7 @@ _ALL = (
     _count("positions", "positions", "Positions that the round added to learn from.", pl.Int64),
     _number("fit_error", RANK, "error of the fit", "Root of the mean squared difference between target and net."),
     _count("test_games", "test games", "Games that test the net, against `expected` or the bot of `against`.", pl.Int64),
+    _text("whose", "whose", "Whose win chances: of the player who has just moved, or of one of the next."),
     _text("chances", "chances", "Which win chances, as they were predicted."),
     _number("predicted", PERCENT, "predicted", "The mean win chance that was predicted."),
     _number("actual", PERCENT, "actual", "The share of wins that came of it."),

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from pickosim.bots.view import After, FloatArray
-from pickosim.learning.nearest import chances_after, nearest
+from pickosim.learning.nearest import all_chances_after, chances_after, nearest
 from pickosim.learning.weights import Weights, read_weights
 from pickosim.rule_files import as_arguments
 from pickosim.rules import RuleSet
@@ -62,6 +62,9 @@ class Champion(Valuation):
 
     def value(self, after: After) -> FloatArray:
         return chances_after(after, self.weights_for(after.rules, after.players))
+
+    def chances(self, after: After) -> FloatArray | None:
+        return all_chances_after(after, self.weights_for(after.rules, after.players))
 
     def objection(self, rules: RuleSet, players: int) -> str:
         if self.weights is None:

@@ -17,7 +17,7 @@ from pickosim.engine.tally import PARTS, Tally, win_parts
 from pickosim.games.batch import Batch
 from pickosim.games.match import Match, check_numbers, make_match
 from pickosim.rules import RuleSet
-from pickosim.solver.valuation import TurnPlan
+from pickosim.solver.valuation import TurnPlan, Valuation, carry_along
 
 BATCH = 4096
 """Games played in parallel while they are recorded."""
@@ -37,8 +37,10 @@ SHOWN = (
 """What the frame of a recording shows of a position."""
 
 
-_Turns = tuple[NDArray[np.int64], NDArray[np.int64], Positions, NDArray[np.float64]]
-"""For each turn: game, number of the turn, position after it, what was expected of it."""
+_Turns = tuple[
+    NDArray[np.int64], NDArray[np.int64], Positions, NDArray[np.float64], NDArray[np.float64]
+]
+"""For each turn: game, number of the turn, position after it, what was expected of it, every player's chances."""
 
 
 class Recording(NamedTuple):
@@ -50,6 +52,9 @@ class Recording(NamedTuple):
     """(N,): the table after each turn, as the engine has it."""
     expected: NDArray[np.float64]
     """(N,): what the player expected of the turn before the first roll, on its own scale; NaN if it cannot say."""
+    chances: NDArray[np.float64]
+    """(N, P): every player's chance to win before the first roll, from the one on turn on, by the bot that had the turn;
+    NaN if it cannot say."""
     wins: NDArray[np.float64]
     """(G, P): win shares by seat."""
     tally: Tally
@@ -123,11 +128,12 @@ def record_games(match: Match, first: int, games: int) -> Recording:
     tally = recorder.play()
     begin = np.concatenate([[0], np.cumsum(tally.turns, dtype=np.int64)])
     positions, expected = np.empty(begin[-1], POSITION), np.empty(begin[-1])
-    for game, turn, after, values in recorder.turns:
+    chances = np.empty((begin[-1], len(match.specs)))
+    for game, turn, after, values, shares in recorder.turns:
         at = begin[game] + turn - 1
-        positions[at], expected[at] = after, values
+        positions[at], expected[at], chances[at] = after, values, shares
     wins = win_parts(tally.rank) / PARTS
-    return Recording(begin, positions, expected, wins, tally, match.rules, match.books)
+    return Recording(begin, positions, expected, chances, wins, tally, match.rules, match.books)
 
 
 class _Recorder(Batch):
@@ -138,15 +144,32 @@ class _Recorder(Batch):
         self.turns: list[_Turns] = []
         self.worth = np.empty(len(self.table))
         """By row of the table: what the player expects of the turn."""
+        self.chances = np.empty((len(self.table), self.players))
 
     def _keep_worth(self, turn: Turn, plan: TurnPlan) -> None:
-        self.worth[turn._rows] = plan.worth()
+        worth = plan.worth()
+        self.worth[turn._rows] = worth
+        bot = self.match.strategies[self.bot]
+        assert isinstance(bot, Valuation)
+        after = turn._asked_for("value").results()
+        chances = bot.chances(after)
+        if chances is None:
+            return
+        expected = np.empty((len(turn), self.players))
+        expected[:, 0] = worth
+        if self.players > 2:
+            for part in carry_along(turn, plan, after._results, chances[:, 1:-1]):
+                for k, carried in enumerate(part.carried):
+                    expected[part.games, k + 1] = carried.at(part.graph.start)
+        expected[:, -1] = 1 - expected[:, :-1].sum(axis=1)
+        self.chances[turn._rows] = expected
 
     def play_turn(self, seat: int, rows: NDArray[np.int32]) -> None:
         self.worth[rows] = np.nan
+        self.chances[rows] = np.nan
         super().play_turn(seat, rows)
         rotation = self.table["rotation"][rows].astype(np.int64)
         game = self.table["game"][rows] - self.first + self.games * rotation
         turn = self.table["turn"][rows].astype(np.int64)
         after = positions_of(self.books, self.table, rows)
-        self.turns.append((game, turn, after, self.worth[rows]))
+        self.turns.append((game, turn, after, self.worth[rows], self.chances[rows]))

@@ -55,6 +55,11 @@ class Net(NamedTuple):
     """(K,)"""
 
 
+def outputs_of(players: int) -> int:
+    """Outputs of a net: with two players one says both chances, with more there is one per player."""
+    return players if players > 2 else 1
+
+
 class Arranged(NamedTuple):
     """A net with its numbers in the order in which vector code needs them."""
 
@@ -288,9 +293,10 @@ def _dot(_: Any, units: Any, weights: Any, row: Any) -> Any:
     def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         rows = _data(context, builder, signature.args[1], values[1])
         weight = _load(builder, rows, builder.mul(values[2], _I64(SECOND)), SECOND)
-        products = builder.mul(values[0], builder.sext(weight, values[0].type))
-        long = ir.VectorType(_I64, SECOND)
-        name = f"llvm.vector.reduce.add.v{SECOND}i64"
+        units = builder.trunc(values[0], weight.type)
+        products = _add_pairs(context, builder, units, weight)
+        long = ir.VectorType(_I64, SECOND // 2)
+        name = f"llvm.vector.reduce.add.v{SECOND // 2}i64"
         add_up = _function(builder, ir.FunctionType(_I64, [long]), name)
         return builder.call(add_up, [builder.sext(products, long)])
 

@@ -18,7 +18,7 @@ from pickosim.engine.results import POSITION, Positions
 from pickosim.engine.rulebook import APPLE, Books, rulebook
 from pickosim.learning.features import Layout, groups_of, has_expansion, layout_for
 from pickosim.learning.layers import Net
-from pickosim.learning.net import win_chances
+from pickosim.learning.net import all_chances, knows_all, win_chances
 from pickosim.learning.weights import Weights
 from pickosim.rules import MOST_PLAYERS, SPECIALISTS, RuleSet
 from pickosim.solver.valuation import Valuation
@@ -43,6 +43,14 @@ class Adapted(NamedTuple):
         if known < self.players:
             positions, seat = _with_best_rivals(self.books, positions, seat, self.players, known), 0
         return win_chances(self.books, positions, seat, self.net, layout=self.layout)
+
+    def all_chances(self, positions: Positions, seat: int) -> NDArray[np.float64] | None:
+        """(m, P): every player's chance to win, from the one at `seat` on, who has just moved; None if the net does not
+        know that: it was trained by an earlier version, or for fewer players.
+        """
+        if int(self.books[0]["players"]) < self.players or not knows_all(self.net, self.players):
+            return None
+        return all_chances(self.books, positions, seat, self.net, self.layout)
 
 
 @lru_cache(maxsize=64)
@@ -113,6 +121,11 @@ def chances_after(after: After, weights: Weights) -> FloatArray:
     return adapted(weights, after.rules, after.players).win_chances(after._table, after.seat)
 
 
+def all_chances_after(after: After, weights: Weights) -> FloatArray | None:
+    """(m, P): every player's chance to win after each result, from the one who has just moved on; None if not known."""
+    return adapted(weights, after.rules, after.players).all_chances(after._table, after.seat)
+
+
 class Learned(Valuation):
     """Maximises the chance to win that a net says, with perfect dice play."""
 
@@ -120,3 +133,6 @@ class Learned(Valuation):
 
     def value(self, after: After) -> FloatArray:
         return chances_after(after, self.weights)
+
+    def chances(self, after: After) -> FloatArray | None:
+        return all_chances_after(after, self.weights)

@@ -1,7 +1,8 @@
 """The net: from the features of a position to the chance to win, in whole numbers, the same on every machine.
 
-The rows of all true facts are added up (64 sums), then come a layer of 32 and a single number, as in the efficiently
-updatable nets (NNUE) of chess programs. Weights are int16 and sums int32; activations are cut off below 0 and above
+The rows of all true facts are added up (64 sums), then come a layer of 32 and one number per player, as in the efficiently
+updatable nets (NNUE) of chess programs. The first is the logit of the chance of the player who has just moved; a softmax
+of the others shares the rest among the rivals. With two players there is only the first. Weights are int16 and sums int32; activations are cut off below 0 and above
 `CAP`. Results of the same turn share most of their facts, so only the differences are added and subtracted.
 """
 
@@ -42,7 +43,7 @@ CURVE_BITS = 5
 CHANCE_ONE = 1 << 24
 """A chance of 1: all chances are whole multiples of 2^-24, which any float holds exactly."""
 
-_CURVE_STEP = LOGIT_ONE >> CURVE_BITS
+_STEP_BITS = LOGIT_ONE.bit_length() - 1 - CURVE_BITS
 
 
 class Parameters(NamedTuple):
@@ -99,6 +100,19 @@ def curve() -> NDArray[np.int64]:
     return np.array([*points, points[-1]], np.int64)
 
 
+@cache
+def exponential() -> NDArray[np.int64]:
+    """(points,): powers of e from -MOST_LOGIT to 0, in parts of CHANCE_ONE; points as in `curve`."""
+    steps = MOST_LOGIT << CURVE_BITS
+    with localcontext() as context:
+        context.prec = 30
+        points = [
+            int((CHANCE_ONE * (Decimal(-step) / (1 << CURVE_BITS)).exp()).to_integral_value())
+            for step in range(steps, -1, -1)
+        ]
+    return np.array([*points, points[-1]], np.int64)
+
+
 def win_chances(
     books: Books,
     positions: Positions,
@@ -108,9 +122,41 @@ def win_chances(
     layout: Layout | None = None,
 ) -> NDArray[np.float64]:
     """(m,): the chance to win of the player at `seat`, who has just moved; where the game is over, the win share."""
-    out = np.empty(len(positions))
+    return _chances(books, positions, seat, net, layout, 1, vectors)[:, 0]
+
+
+def all_chances(
+    books: Books,
+    positions: Positions,
+    seat: int,
+    net: Net,
+    layout: Layout | None = None,
+    vectors: bool = VECTORS,
+) -> NDArray[np.float64]:
+    """(m, P): every player's chance to win, from the one at `seat` on, who has just moved; they add up to 1.
+
+    The net must know it (`knows_all`).
+    """
+    return _chances(books, positions, seat, net, layout, int(books[0]["players"]), vectors)
+
+
+def knows_all(net: Net, players: int) -> bool:
+    """Whether a net says every player's chance to win, and not only that of the one who has just moved."""
+    return players in (2, len(net.output_bias))
+
+
+def _chances(
+    books: Books,
+    positions: Positions,
+    seat: int,
+    net: Net,
+    layout: Layout | None,
+    players: int,
+    vectors: bool,
+) -> NDArray[np.float64]:
+    out = np.empty((len(positions), players))
     layout, ready = layout or layout_for(books), arranged(net, vectors)
-    _win_chances(books, positions, seat, layout, LEFT_GROUP, ready, curve(), out)
+    _win_chances(books, positions, seat, layout, LEFT_GROUP, ready, curve(), exponential(), out)
     return out
 
 
@@ -123,18 +169,51 @@ def _win_chances(
     left_group: NDArray[np.int64],
     net: Net,
     curve: NDArray[np.int64],
+    exponential: NDArray[np.int64],
     out: NDArray[np.float64],
 ) -> None:
+    """Write the chances of the first players from `seat` on to `out` (m, players): of that one, or of all."""
     room = (layout.slots + MASK - 1) // MASK * MASK
     before, now = np.zeros(room, np.int16), np.zeros(room, np.int16)
     sums, by_worms = no_sums(net), tiles_by_worms(books[0])
+    players, seats = out.shape[1], as_int(books[0].players)
+    logits = np.zeros(players, np.int64)
     for k in range(len(positions)):
         if positions[k].over:
-            out[k] = positions[k].won[seat] / PARTS
+            for place in range(players):
+                out[k, place] = positions[k].won[(seat + place) % seats] / PARTS
             continue
         encode(books[0], positions[k], seat, layout, left_group, by_worms, now)
         sums = moved(net, sums, now, before)
-        out[k] = _on_curve(logit(net, second_layer(net, sums), 0), curve) / CHANCE_ONE
+        second = second_layer(net, sums)
+        own = _on_curve(logit(net, second, 0), curve)
+        out[k, 0] = own / CHANCE_ONE
+        if players > 2:
+            for place in range(1, players):
+                logits[place] = logit(net, second, place)
+            _share(CHANCE_ONE - own, logits, exponential, out[k])
+        elif players == 2:
+            out[k, 1] = (CHANCE_ONE - own) / CHANCE_ONE
+
+
+@inlined
+def _share(
+    left: int, logits: NDArray[np.int64], exponential: NDArray[np.int64], out: NDArray[np.float64]
+) -> None:
+    """Share what is left, in parts of CHANCE_ONE, among all but the first by their logits; the last gets the rest."""
+    most, total = logits[1], 0
+    for place in range(2, len(logits)):
+        most = max(most, logits[place])
+    for place in range(1, len(logits)):
+        logits[place] = _on_curve(logits[place] - most, exponential)
+        total += logits[place]
+    # One division instead of one per player; floats of 64 bits are the same on every machine.
+    per, rest = left / total, left
+    for place in range(1, len(logits) - 1):
+        share = as_int(logits[place] * per)
+        rest -= share
+        out[place] = share / CHANCE_ONE
+    out[len(logits) - 1] = rest / CHANCE_ONE
 
 
 def chances_of(slots: NDArray[np.int16], net: Net, vectors: bool = VECTORS) -> NDArray[np.float64]:
@@ -171,9 +250,9 @@ def on_curve(logits: NDArray[np.int64], curve: NDArray[np.int64]) -> NDArray[np.
 
 @inlined
 def _on_curve(logit: int, curve: NDArray[np.int64]) -> int:
-    """The chance of a logit, in parts of CHANCE_ONE."""
+    """The chance of a logit, or its power of e if that is the curve, in parts of CHANCE_ONE."""
     edge = MOST_LOGIT * LOGIT_ONE
     along = min(max(logit, -edge), edge) + edge
-    point, rest = along // _CURVE_STEP, along % _CURVE_STEP
+    point, rest = along >> _STEP_BITS, along & ((1 << _STEP_BITS) - 1)
     low, high = as_int(curve[point]), as_int(curve[point + 1])
-    return low + (high - low) * rest // _CURVE_STEP
+    return low + ((high - low) * rest >> _STEP_BITS)

@@ -15,7 +15,7 @@ import numpy as np
 from pickosim.errors import BotError, PickosimError
 from pickosim.files import ArraysError, read_regular, unpacked_arrays
 from pickosim.learning.features import FEATURES_VERSION, comparable, groups_of, has_expansion
-from pickosim.learning.layers import FIRST, SECOND, Net
+from pickosim.learning.layers import FIRST, SECOND, Net, outputs_of
 from pickosim.rule_files import complete_rules, differences
 from pickosim.rules import RULES_VERSION, SPECIALISTS, RuleSet
 
@@ -120,12 +120,18 @@ def weights_of(content: bytes, name: str = "") -> Weights:
             f"The weights {name} were trained with another version of pickosim "
             f"({training.get('version', 'unknown')}); train them again: {training.get('command', '')}"
         )
+    # Earlier versions only knew the chance of the player who has just moved.
+    outputs = (
+        min(len(net.output_bias), outputs_of(players))
+        if net.output_bias.size == 1
+        else outputs_of(players)
+    )
     wanted = {
         "facts": (np.int16, (facts, FIRST)),
         "second": (np.int16, (FIRST, SECOND)),
         "second_bias": (np.int32, (SECOND,)),
-        "output": (np.int16, (SECOND, 1)),
-        "output_bias": (np.int32, (1,)),
+        "output": (np.int16, (SECOND, outputs)),
+        "output_bias": (np.int32, (outputs,)),
     }
     for field, (kind, shape) in wanted.items():
         array = getattr(net, field)

@@ -12,6 +12,7 @@ will do, and choices that differ by less than a hundred-thousandth of that are t
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from functools import lru_cache
 from math import frexp, ldexp
 from typing import ClassVar, Literal, NamedTuple
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 
 from pickosim.bots.strategy import Strategy
 from pickosim.bots.view import METHODS, After, BoolArray, FloatArray, IntArray, Turn
-from pickosim.engine.claim import best_by_total, best_claim
+from pickosim.engine.claim import best_by_total, best_claim, claims
 from pickosim.engine.dice import FACES
 from pickosim.engine.kernels import as_int, kernel
 from pickosim.engine.results import FAIL, TurnResults
@@ -83,6 +84,10 @@ class Valuation(Strategy):
 
         On any scale: only differences between results of the same turn count.
         """
+
+    def chances(self, after: After) -> FloatArray | None:
+        """(m, P): every player's chance to win, from yours on in the order of turns; None if the bot cannot say."""
+        return None
 
     def pick(self, turn: Turn) -> NDArray[np.uint8]:
         faces = np.zeros(len(turn), np.uint8)
@@ -355,8 +360,9 @@ class Plan(NamedTuple):
         return self.solutions.at(self.graph.start)
 
 
-KEPT, BOT, JUDGE = range(3)
-"""Where solutions are: in memory of their own, or in that of the bot on turn or of a judge until the next turn."""
+KEPT, BOT, JUDGE, CARRIED = range(4)
+"""Where solutions are: in memory of their own, or until the next turn in that of the bot on turn, of a judge, or of what is
+carried along."""
 
 
 @lru_cache(maxsize=12)
@@ -486,6 +492,99 @@ def plan_turn(strategy: Valuation, turn: Turn) -> TurnPlan:
         if len(games):
             plans.append(solve_all(turn, values, games, False, weasel, scale=scale, memory=BOT))
     return TurnPlan(values, golden, plans, scale)
+
+
+# ------------------------------------------------------------------------------ carried along a plan
+
+
+class CarriedPlan(NamedTuple):
+    """Games whose turns are played with the same kinds of dice, and what that is worth by other numbers."""
+
+    games: NDArray[np.int64]
+    """(m,): which of the n games."""
+    graph: Graph
+    solutions: Solutions
+    """Those of the plan."""
+    carried: tuple[Solutions, ...]
+    """(K,): by each of the other numbers."""
+
+
+def carry_along(
+    turn: Turn, plan: TurnPlan, results: TurnResults, numbers: FloatArray
+) -> Iterator[CarriedPlan]:
+    """What a planned turn is worth by other `numbers` (m, K) of its results, by kinds of dice.
+
+    They should be of the order of 1: they are carried in single precision. Valid until the next call.
+    """
+    count, (games, blocks, tiles) = numbers.shape[1], plan.values.claim.shape
+    claim, fail = np.zeros((count, games, blocks, tiles)), np.zeros((count, games, blocks))
+    _sort_carried(results, numbers, plan.values.keeps_new, claim, fail)
+    where = turn._books, turn._table, turn.seat, turn._rows
+    for part in plan.plans:
+        if not len(part.games):
+            continue
+        payoffs = np.empty((len(part.games), part.graph.columns), np.float32)
+        carried = np.empty((count, *payoffs.shape), np.float32)
+        _write_payoffs(*where, part.games, plan.values, *plan.scale, payoffs)
+        _write_carried(*where, part.games, plan.values.claim, claim, fail, carried)
+        golden, weasel = bool(plan.golden[part.games].any()), len(part.graph.base) > 1
+        solver = _solver(problem_of(turn.rules, golden, weasel), CARRIED)
+        solutions, *others = solver.carry(payoffs, carried)
+        yield CarriedPlan(part.games, part.graph, solutions, tuple(others))
+
+
+@kernel
+def _sort_carried(
+    results: TurnResults,
+    numbers: FloatArray,
+    keeps_new: NDArray[np.bool_],
+    claim: NDArray[np.float64],
+    fail: NDArray[np.float64],
+) -> None:
+    """Write the numbers of the results that `_sort_values` has found best, to claim (K, n, B, T) and fail (K, n, B)."""
+    for k in range(len(numbers)):
+        game, tile = results.game[k], results.tile[k]
+        for block in range(as_int(results.earned[k]), fail.shape[2]):
+            if tile == FAIL:
+                fail[:, game, block] = numbers[k]
+            elif results.keeps_new[k] == keeps_new[game, block, tile]:
+                claim[:, game, block, tile] = numbers[k]
+
+
+@kernel
+def _write_carried(
+    books: Books,
+    table: Table,
+    seat: int,
+    rows: NDArray[np.int32],
+    games: NDArray[np.int64],
+    leads: NDArray[np.float64],
+    claim: NDArray[np.float64],
+    fail: NDArray[np.float64],
+    out: Numbers,
+) -> None:
+    """Write pay-offs (K, games, C) by the claims that are best for `leads` (n, B, T)."""
+    book: Rulebook = books[0]
+    blocks = fail.shape[2]
+    columns = out.shape[2] // blocks
+    points = (columns - WORTH) // 2
+    for i in range(len(games)):
+        k = games[i]
+        game: Game = table[rows[k]]
+        grill, loot = as_int(game.grill), stealable(book, game, seat)
+        canned = game.holds[seat] == CANNED_WORM
+        for block in range(blocks):
+            first = block * columns
+            out[:, i, first + BUST] = fail[:, k, block]
+            for p in range(2 * points):
+                # The first half is without a worm, which only the canned worm makes up for.
+                total = p - points if p >= points else p + CAN_POINTS
+                tiles = claims(book, grill, loot, total) if p >= points or canned else 0
+                if tiles:
+                    tile = best_claim(tiles, leads[k, block])
+                    out[:, i, first + WORTH + p] = claim[:, k, block, tile]
+                else:
+                    out[:, i, first + WORTH + p] = fail[:, k, block]
 
 
 # -------------------------------------------------------------------------------------- explanations

@@ -1,8 +1,8 @@
 """The calibration: the champion's win chances, compared with games and with its own next turns.
 
-The champion takes all seats. Every position after a turn is counted with the chance to win that the net gives the player
-who has just moved, with who won in the end, and with what the solver expected of the next turn. Positions of a game are
-not independent, so errors are computed over games.
+The champion takes all seats. Every position after a turn is counted with the chances to win that the net gives the player
+who has just moved and the others, with who won in the end, and with what the solver expected of the next turn. Positions
+of a game are not independent, so errors are computed over games.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ from pickosim.engine.tally import PARTS, Tally
 from pickosim.errors import PickosimError
 from pickosim.games.match import make_match
 from pickosim.games.recording import Recording, record_games
-from pickosim.learning.fit import errors_of
+from pickosim.learning.fit import errors_of, in_turn
 from pickosim.learning.nearest import Learned, adapted
+from pickosim.learning.net import knows_all
 from pickosim.learning.weights import Weights
 from pickosim.rule_files import rules_text
-from pickosim.rules import MOST_TILES, RuleSet
+from pickosim.rules import MOST_PLAYERS, MOST_TILES, RuleSet
 from pickosim.runs.run import Results
 from pickosim.runs.tasks import Sums
 from pickosim.stats.intervals import (
@@ -85,9 +86,9 @@ CHUNK = 10_000
 FRAMES = frames_by_name(
     Frame(
         "deciles",
-        "One row per tenth of the win chances: the mean chance that was predicted after a turn for the player who had "
-        "just moved, and how often that player won.",
-        "chances games positions predicted actual± difference±",
+        "One row per player, counted from the one who had just moved, and tenth of the win chances: the mean chance that "
+        "was predicted after a turn, and how often that player won. With two players, the rival's chance is the rest.",
+        "whose chances games positions predicted actual± difference±",
         {
             "games": "Games that were played; their positions are in all rows.",
             "positions": "Positions after turns, of games that go on.",
@@ -166,6 +167,7 @@ VIEWS = (
             "chances",
             "actual minus predicted win share, in points",
             down="predicted chance to win",
+            panel="whose",
             at=0,
         ),
         text=(Listed(rows=lambda results: results.deciles.drop("games")),),
@@ -223,21 +225,30 @@ class PositionsJob(Job):
 def position_sums(played: Recording, rules: RuleSet, weights: Weights) -> Sums:
     """The sums over the positions of recorded games, by chance, by tiles left, and by lead and worms left."""
     positions, players = played.positions, played.wins.shape[1]
-    chance, net = np.empty(len(positions)), adapted(weights, rules, players)
+    net = adapted(weights, rules, players)
+    chances = np.full((len(positions), players), np.nan)
     lead, worms_left = np.empty((2, len(positions)), np.int64)
     for seat in range(players):
         rows, view = played.view(seat)
-        chance[rows] = net.win_chances(positions[rows], seat)
+        chances[rows, 0] = net.win_chances(positions[rows], seat)
+        if (all_chances := net.all_chances(positions[rows], seat)) is not None:
+            chances[rows] = all_chances
         lead[rows] = view.scores[:, 0].astype(np.int64) - view.scores[:, 1:].max(axis=1)
         worms_left[rows] = (view.grill * view.tile_worms).sum(axis=1)
     going = ~positions["over"]
     game = played.game[going]
-    predicted = np.rint(chance[going] * UNIT).astype(np.int64)
-    won = np.rint(played.outcome[going] * UNIT).astype(np.int64)
-    decile = np.minimum((chance[going] * DECILES).astype(np.int64), DECILES - 1)
+    seats = played.seat
+    # With two players, one chance says both.
+    places = players if players > 2 and not np.isnan(chances).any() else 1
+    predicted = np.rint(chances[going, :places] * UNIT).astype(np.int64)
+    won = np.rint(in_turn(played.wins[played.game], seats)[going, :places] * UNIT).astype(np.int64)
+    decile = np.minimum((chances[going, :places] * DECILES).astype(np.int64), DECILES - 1)
+    decile += np.arange(places) * DECILES
+    by_decile = np.repeat(game, places), decile.reshape(-1), MOST_PLAYERS * DECILES
     standing = np.clip(lead[going], -SHOWN_LEAD, SHOWN_LEAD) + SHOWN_LEAD
     band = np.minimum(worms_left[going] // BAND, BANDS - 1)
-    error = errors_of(chance, played.expected, played.first, players)[going]
+    by_seat, expected = in_turn(chances, -seats), in_turn(played.chances, -seats)
+    error = errors_of(by_seat, expected, played.first)[going]
     known = ~np.isnan(error)
     tiles = np.bitwise_count(positions["grill"][going]).astype(np.int64)[known]
     errors = np.rint(error[known] * UNIT).astype(np.int64)
@@ -246,11 +257,11 @@ def position_sums(played: Recording, rules: RuleSet, weights: Weights) -> Sums:
     return {
         "games": np.array(len(played.wins), np.int64),
         "unfinished": np.array((~played.tally.finished).sum(), np.int64),
-        "decile_predicted": clustered(game, decile, DECILES, predicted),
-        "decile_won": clustered(game, decile, DECILES, won),
-        "decile_off": clustered(game, decile, DECILES, won - predicted),
-        "lead_predicted": clustered(game, band * leads + standing, BANDS * leads, predicted),
-        "lead_won": clustered(game, band * leads + standing, BANDS * leads, won),
+        "decile_predicted": clustered(*by_decile, predicted.reshape(-1)),
+        "decile_won": clustered(*by_decile, won.reshape(-1)),
+        "decile_off": clustered(*by_decile, (won - predicted).reshape(-1)),
+        "lead_predicted": clustered(game, band * leads + standing, BANDS * leads, predicted[:, 0]),
+        "lead_won": clustered(game, band * leads + standing, BANDS * leads, won[:, 0]),
         "error": clustered(*of_tiles, errors),
         "error_size": clustered(*of_tiles, np.abs(errors)),
     }
@@ -285,8 +296,8 @@ def _mean(sums: Sums, name: str, group: int) -> float:
 class Calibrate(OneRuleSetStudy):
     """Compare the champion's win chances with its games.
 
-    It takes all seats. After every turn, the chance that it gives the player who has just moved is compared with how
-    often that player wins, and with what the solver expects of the next turn.
+    It takes all seats. After every turn, the chance that it gives each player is compared with how often that player
+    wins, and with what the solver expects of the next turn.
     Tables: deciles, errors, by_lead.
     """
 
@@ -365,13 +376,21 @@ class Calibrate(OneRuleSetStudy):
             "headline": _headline(self.entrants[0].name, sums[0], frames["deciles"].to_dicts()),
             "sentences": [],
             "remarks": [
-                "Chances are for the player who has just moved, after every turn of games in which all seats play the "
-                "same. The error of a position is how far its chance is from what the solver expects of the next turn, by "
+                "Chances are those after every turn of games in which all seats play the same. The error of a position is how far its chance is from what the solver expects of the next turn, by "
                 "the chances of the positions after that.",
                 *self.about_bots([(self.rule_set, self.players)]),
+                *self._about_rivals(),
                 *about_unfinished(unfinished),
             ],
         }
+
+    def _about_rivals(self) -> list[str]:
+        weights = weights_of(self.entrants[0], self.rule_set, self.players)
+        if weights.players == self.players and knows_all(weights.net, self.players):
+            return []
+        return [
+            "The weights do not say the chances of rivals: they were trained by an earlier version or for fewer players."
+        ]
 
 
 def _off(row: Row) -> float:
@@ -392,17 +411,24 @@ def _headline(bot: str, sums: Sums, rows: Sequence[Row]) -> str:
     by_tenth = dict(zip(moments, rows, strict=True))
     worst = max((by_tenth[k] for k in known), key=_off)
     apart = value_text(worst, "difference")
+    whose = "" if len({row["whose"] for row in rows}) == 1 else f" for who {worst['whose']}"
     return (
-        f"When {quoted(bot)} says {percent(worst['predicted'])}, it wins {percent(worst['actual'])} ({apart} points), the "
+        f"When {quoted(bot)} says {percent(worst['predicted'])}{whose}, it wins {percent(worst['actual'])} ({apart} points), the "
         f"largest difference: no group of chances is more than {100 * max(map(abs, ends)):.1f} points off (95 % for all "
         "groups together)."
     )
 
 
+def _whose(place: int) -> str:
+    """Who a player is, by the number of turns since the one who has just moved."""
+    return ("has just moved", "moves next")[place] if place < 2 else f"moves in {place} turns"
+
+
 def _decile_rows(sums: Sums) -> list[Row]:
     return [
         {
-            "chances": f"{100 * k // DECILES} to {100 * (k + 1) // DECILES} %",
+            "whose": _whose(k // DECILES),
+            "chances": f"{100 * (k % DECILES) // DECILES} to {100 * (k % DECILES + 1) // DECILES} %",
             "games": int(sums["games"]),
             "positions": int(sums["decile_won"][k, 0]),
             "predicted": _mean(sums, "decile_predicted", k),

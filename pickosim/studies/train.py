@@ -1,13 +1,12 @@
 """The training: rounds of games, each followed by a fit of the net and a test of its strength.
 
-Round 0 is of games of `expected`, whose results are the targets. From then on the net plays: with two players mostly
-against itself, with more at mixed tables, so that it is no best response to a single bot; unless that is what is asked
-for, to estimate what can be gained against a bot. Each round is fitted to the positions of the last ones. After mixed
-tables, one more round calibrates the net: it takes all seats, and only the scale and the shift of its logits are fitted.
+The net plays against itself, unless a best response is asked for, to estimate what can be gained against a bot. Each round
+is fitted to the positions of the last ones. Targets are every player's chances, by what the solver carries along the turns
+(see `pickosim.learning.fit`).
 
-Training starts from the nearest net of `champion`, if it is for as many players. Every net is tested, that one first, with
-the same dice; rounds end when none is better any more, and the best net is delivered. Its strength is measured with dice
-that no round was tested on.
+Training starts from the nearest net of `champion`, if it is for as many players; else round 0 is of games of `expected`,
+whose results are the targets. Every net is tested against that bar, the start itself first, with the same dice; rounds end
+when none is better any more, and the best net is delivered. Its strength is measured with dice that no round was tested on.
 
 A round's games need the net of the round before, so games and tests are stages of the run; the fit takes place between
 them, and is repeated when a run is resumed.
@@ -41,11 +40,11 @@ from pickosim.errors import PickosimError
 from pickosim.files import read_regular, write_whole
 from pickosim.games.match import make_match
 from pickosim.learning.features import layout_for
-from pickosim.learning.fit import Fit, calibrated, new_parameters
-from pickosim.learning.layers import LOGIT_ONE, Net
+from pickosim.learning.fit import Fit, new_parameters, with_rivals
+from pickosim.learning.layers import Net, outputs_of
 from pickosim.learning.nearest import adapted, is_related
-from pickosim.learning.net import CHANCE_ONE, logits_of, rounded, widened
-from pickosim.learning.weights import Weights, as_bytes, read_weights, weights_of
+from pickosim.learning.net import CHANCE_ONE, knows_all, rounded, widened
+from pickosim.learning.weights import Weights, as_bytes, read_weights
 from pickosim.rule_files import as_arguments, rules_text
 from pickosim.runs.run import plan_digest
 from pickosim.runs.tasks import Sums
@@ -72,7 +71,7 @@ from pickosim.studies.study import (
     stored,
     study_function,
 )
-from pickosim.studies.train_lessons import LEARNER, TEACHER, Lesson, Test, unpacked
+from pickosim.studies.train_lessons import LEARNER, START, TEACHER, Lesson, Test, unpacked
 
 FRAMES = frames_by_name(
     Frame(
@@ -88,9 +87,9 @@ CHAMPION = "champion"
 """Its nets are what a training starts from."""
 
 SPARRING = "winner"
-"""Takes part in mixed tables, besides `expected`."""
+"""The bar in final tests, besides `expected`."""
 
-TRACE = 0.95
+TRACE = 0.97
 """λ of the targets; 1 as long as the net knows little."""
 
 KEPT = 3
@@ -123,29 +122,13 @@ RUN = ".run"
 WEIGHTS_FILE = f"weights{WEIGHTS}"
 
 
-def tables_of(
+def table_of(
     players: int, number: int, against: str = "", started: bool = False
-) -> list[tuple[tuple[str, ...], int]]:
-    """The tables of a round, each with its share of the games in percent."""
+) -> tuple[str, ...]:
+    """The table of a round."""
     if number == 0 and not started:
-        return [((against or TEACHER,) * players, 100)]
-    if against:
-        return [((LEARNER, *(against,) * (players - 1)), 100)]
-    if players == 2:
-        return [
-            ((LEARNER, LEARNER), 80),
-            ((LEARNER, TEACHER), 10),
-            ((LEARNER, SPARRING), 10),
-        ]
-    rivals = tuple(TEACHER if seat % 2 else SPARRING for seat in range(players - 1))
-    opposite = list(rivals)
-    opposite[(players - 1) // 2] = LEARNER
-    return [
-        ((LEARNER,) * players, 30),
-        ((LEARNER, *(TEACHER,) * (players - 1)), 30),
-        ((LEARNER, *rivals), 20),
-        ((LEARNER, *opposite), 20),
-    ]
+        return (against or TEACHER,) * players
+    return (LEARNER, *(against or LEARNER,) * (players - 1))
 
 
 def _rounds(rounds: int) -> int:
@@ -180,8 +163,7 @@ class Train(OneRuleSetStudy):
         int,
         parsed_by(_rounds),
         Option(
-            "Maximum number of rounds; the training ends when two in a row are not better. With three or more players and "
-            "without --against, one more calibrates the net.",
+            "Maximum number of rounds; the training ends when two in a row are not better.",
             8,
             metavar="NUMBER",
         ),
@@ -189,7 +171,7 @@ class Train(OneRuleSetStudy):
     test_games: Annotated[
         Count,
         Option(
-            "Games per round that test it against `expected`, or the bot of --against.",
+            "Games per round that test it against the net it started from, else `expected`, or the bot of --against.",
             "10k",
             metavar="NUMBER",
         ),
@@ -207,7 +189,7 @@ class Train(OneRuleSetStudy):
             "Train a best response to this bot, which takes all other seats; it is also what tests are played against.",
             "champion",
             metavar="BOT",
-            default_text="`expected`, `winner` and itself in lessons, `expected` in tests",
+            default_text="itself in lessons; the net it started from in tests, else `expected`",
         ),
     ] = None
     start: Annotated[
@@ -307,22 +289,17 @@ class Train(OneRuleSetStudy):
 
     @property
     def rival(self) -> str:
-        """The bot in all other seats of a test."""
+        """The first bot of the final tests."""
         return self.entrants[0].spec
 
-    def _calibrates(self, number: int, sums: Sequence[Sums]) -> bool:
-        """Whether a round calibrates the net, and does no more."""
-        return self._calibrated and number == self._rounds_of(sums)
-
     @property
-    def _calibrated(self) -> bool:
-        return self.players > 2 and not self.against
+    def _bar(self) -> str:
+        """Who takes all other seats of the tests of rounds."""
+        return START if self.start_digest and not self.against else self.rival
 
-    def _tables(self, number: int, calibrates: bool) -> list[tuple[tuple[str, ...], int]]:
-        if calibrates:
-            return [((LEARNER,) * self.players, 100)]
+    def _table(self, number: int) -> tuple[str, ...]:
         against = self.rival if self.against else ""
-        return tables_of(self.players, number, against, bool(self.start_digest))
+        return table_of(self.players, number, against, bool(self.start_digest))
 
     # ------------------------------------------------------------------------------------------ what is played
 
@@ -333,11 +310,11 @@ class Train(OneRuleSetStudy):
 
     @property
     def _parts_per_round(self) -> int:
-        return (max(len(self._tables(number, False)) for number in range(2)) + 1) * self.players
+        return 2 * self.players
 
     @property
     def _first_final(self) -> int:
-        return (self.rounds + 1) * self._parts_per_round + self.players
+        return self.rounds * self._parts_per_round + self.players
 
     def _first_test(self, number: int) -> int:
         """The first part of the test of a round, or of the start."""
@@ -348,55 +325,57 @@ class Train(OneRuleSetStudy):
     def stage(self, number: int, sums: Sequence[Sums]) -> list[Chunk]:
         """Games to learn from, and then the test, round by round; then the final tests."""
         which, has_played = divmod(number, 2)
-        rounds = self._rounds_of(sums) + self._calibrated
+        rounds = self._rounds_of(sums)
         if number > 2 * rounds:
             return []
         if number == 2 * rounds:
             return self._finals(sums)
         if has_played:
             self._trainer.learn(which, sums)
-            return self._test(self.rival, self._trainer.weights[which], self._first_test(which))
-        lessons = list(self._lessons(which, sums))
+            return self._test(self._bar, self._trainer.weights[which], self._first_test(which))
+        lessons = list(self._lessons(which))
         if number == 0 and self._trainer.start:
-            lessons += self._test(self.rival, self._trainer.start, self._first_test(AS_IT_IS))
+            lessons += self._test(self._bar, self._trainer.start, self._first_test(AS_IT_IS))
         return lessons
 
     @cached_property
     def _trainer(self) -> _Trainer:
         return _Trainer(self)
 
-    def _lessons(self, number: int, sums: Sequence[Sums]) -> Iterator[Chunk]:
-        """The games of a round: each table in all rotations of its seats."""
-        part = number * self._parts_per_round
-        calibrates = self._calibrates(number, sums)
-        weights = self._weights_of(self._best(sums)) if calibrates else self._trainer.newest
-        exact = calibrates or (number <= 1 and not self.start_digest)
-        for table, share in self._tables(number, calibrates):
-            games = ceil(self.games * share / (100 * self.players))
-            for seat in range(self.players):
-                lesson = Lesson(
-                    self.entrants,
-                    table[-seat:] + table[:-seat] if seat else table,
-                    self.rule_set,
-                    weights,
-                    _digest(weights),
-                    trace=1.0 if exact else TRACE,
-                    cuts_off=not calibrates,
-                )
-                yield Chunk(part, lesson, self.seed, range(games), part)
-                part += 1
+    def _lessons(self, number: int) -> Iterator[Chunk]:
+        """The games of a round: its table in all rotations of its seats."""
+        weights, table = self._trainer.newest, self._table(number)
+        exact = not (weights and self._trainer.knows_rivals) or (
+            number <= 1 and not self.start_digest
+        )
+        for seat in range(self.players):
+            lesson = Lesson(
+                self.entrants,
+                table[-seat:] + table[:-seat] if seat else table,
+                self.rule_set,
+                weights,
+                _digest(weights),
+                trace=1.0 if exact else TRACE,
+            )
+            part = number * self._parts_per_round + seat
+            yield Chunk(part, lesson, self.seed, range(self._games_per_part), part)
+
+    @property
+    def _games_per_part(self) -> int:
+        return ceil(self.games / self.players)
 
     def _test(self, rival: str, weights: bytes, first: int, lane: int = TESTS) -> list[Chunk]:
         """A net against a bot in all other seats, in as many parts as there are players; a lane has the same dice."""
         games = self.test_games if lane == TESTS else self.final_games
         blocks = range(max(2, ceil(games / self.players**2)))
         table = (LEARNER, *(rival,) * (self.players - 1))
-        job = Test(self.entrants, table, self.rule_set, weights, _digest(weights))
+        start = self._trainer.start if rival == START else b""
+        job = Test(self.entrants, table, self.rule_set, weights, _digest(weights), start)
         return [_Again(lane + k, job, self.seed, blocks, first + k) for k in range(self.players)]
 
     def _finals(self, sums: Sequence[Sums]) -> list[Chunk]:
         """The delivered net against each bar, and the one that it started from against the first."""
-        delivered = self._delivered(sums)
+        delivered = self._best(sums)
         matches = [(bar.spec, self._weights_of(delivered)) for bar in self.entrants]
         if self._trainer.start and delivered != AS_IT_IS:
             matches.append((self.rival, self._trainer.start))
@@ -415,7 +394,7 @@ class Train(OneRuleSetStudy):
 
     def _tested(self, sums: Sequence[Sums]) -> dict[int, NDArray[np.int64]]:
         """What the nets won in their tests by round, the start first."""
-        rounds = range(AS_IT_IS, self.rounds + 1)
+        rounds = range(AS_IT_IS, self.rounds)
         won = {number: self._won(sums, self._first_test(number)) for number in rounds}
         return {number: test for number, test in won.items() if test is not None}
 
@@ -438,13 +417,8 @@ class Train(OneRuleSetStudy):
 
     def _best(self, sums: Sequence[Sums]) -> int:
         """The round whose net won most in its test, or the start."""
-        rounds = self._rounds_of(sums)
-        tested = {k: int(won.sum()) for k, won in self._tested(sums).items() if k < rounds}
+        tested = {number: int(won.sum()) for number, won in self._tested(sums).items()}
         return max(tested, key=lambda number: (tested[number], -number))
-
-    def _delivered(self, sums: Sequence[Sums]) -> int:
-        """The round whose net is delivered: the best, once it is calibrated."""
-        return self._rounds_of(sums) if self._calibrated else self._best(sums)
 
     def _weights_of(self, number: int) -> bytes:
         trainer = self._trainer
@@ -455,13 +429,13 @@ class Train(OneRuleSetStudy):
 
     def frames(self, sums: Sequence[Sums]) -> Frames:
         """The rounds."""
-        differences, delivered = self._differences(sums), self._delivered(sums)
+        differences, delivered = self._differences(sums), self._best(sums)
         rows = []
         for number, won in self._tested(sums).items():
             row: Row = {"round": "as it is", "games": 0}
             if number != AS_IT_IS:
                 positions, error = self._trainer.history[number]
-                row = {"round": str(number), "games": self._games_of(number, sums)}
+                row = {"round": str(number), "games": self.players * self._games_per_part}
                 row |= {"positions": positions, "fit_error": sqrt(error)}
             rows.append(
                 {
@@ -474,13 +448,6 @@ class Train(OneRuleSetStudy):
             )
         return {"rounds": FRAMES["rounds"].build(rows)}
 
-    def _games_of(self, number: int, sums: Sequence[Sums]) -> int:
-        each = (
-            ceil(self.games * share / (100 * self.players))
-            for _, share in self._tables(number, self._calibrates(number, sums))
-        )
-        return self.players * sum(each)
-
     @property
     def leaves_files(self) -> bool:
         """The weights."""
@@ -488,7 +455,7 @@ class Train(OneRuleSetStudy):
 
     def files(self, sums: Sequence[Sums]) -> dict[str, bytes]:
         """The weights."""
-        return {WEIGHTS_FILE: self._weights_of(self._delivered(sums))}
+        return {WEIGHTS_FILE: self._weights_of(self._best(sums))}
 
     def check_target(self, folder: Path, run: str) -> None:
         """Refuse to replace what is no file, or not the weights of this very training."""
@@ -520,7 +487,7 @@ class Train(OneRuleSetStudy):
             return "round 0"
         number, won = list(tested.items())[-1]
         name = "as it is" if number == AS_IT_IS else f"round {number}"
-        return f"{name}: {_share(share_rate([self._moments(won)]))} against {self.rival}"
+        return f"{name}: {_share(share_rate([self._moments(won)]))} against {self._named_bar}"
 
     def summary(self, sums: Sequence[Sums], frames: Frames) -> dict[str, Any]:
         """The strength at last."""
@@ -535,12 +502,15 @@ class Train(OneRuleSetStudy):
             "sentences": [],
             "remarks": [
                 *self._about_start(),
-                *self._about_calibration(sums),
                 f"The weights are in {WEIGHTS_FILE} of the run's folder, and in the file that --out names; "
                 "champion:weights=FILE plays them.",
                 *about_unfinished(unfinished),
             ],
         }
+
+    @property
+    def _named_bar(self) -> str:
+        return "the net it started from" if self._bar == START else self._bar
 
     def _headline(self, sums: Sequence[Sums]) -> str:
         """How strong the net is, and how much of that it has learned, by games with dice that no round was tested on."""
@@ -581,14 +551,6 @@ class Train(OneRuleSetStudy):
         elif self.start == NEAREST:
             yield f"It started from nothing, as no net is for {self.players} players."
 
-    def _about_calibration(self, sums: Sequence[Sums]) -> list[str]:
-        if not self._calibrated:
-            return []
-        return [
-            f"Round {self._rounds_of(sums)} only calibrates the best net, so that its win chances are right on average where "
-            "it takes all seats. Its error is larger, as its targets are not cut off."
-        ]
-
 
 class _Again(Chunk):
     """A test, whose dice are those of others."""
@@ -621,7 +583,13 @@ class _Trainer:
         facts = layout_for(rulebook(study.rule_set, study.players)).facts
         start = study.start_weights()
         net = adapted(start, study.rule_set, study.players).net if start else None
-        self.fit = Fit(widened(net) if net else new_parameters(facts, study.seed))
+        if net:
+            parameters = with_rivals(widened(net), study.players)
+        else:
+            parameters = new_parameters(facts, study.players, study.seed)
+        self.fit = Fit(parameters)
+        self.knows_rivals = net is None or knows_all(net, study.players)
+        """Whether the newest net has learned the chances of rivals."""
         self.seen = np.zeros(facts, np.int64)
         """How often each fact has been true; what the net that it starts from has learned counts too."""
         if net:
@@ -631,31 +599,29 @@ class _Trainer:
         self.pool: list[tuple[NDArray[np.int16], NDArray[np.float32]]] = []
         self.start = b"" if net is None else self._packed(net, AS_IT_IS)
         """The weights of the net that it starts from, by these rules; empty if there is none."""
+        self._with_rivals = self._packed(rounded(parameters), AS_IT_IS) if net else b""
+        """The same net, whose rivals win equally often if it does not know them."""
         self.weights: list[bytes] = []
         """After each round."""
 
     @property
     def newest(self) -> bytes:
         """The weights so far; empty before the first round without a start."""
-        return self.weights[-1] if self.weights else self.start
+        return self.weights[-1] if self.weights else self._with_rivals
 
     def learn(self, number: int, sums: Sequence[Sums]) -> None:
         """Fit the net to the positions of a round, and of those before."""
         if number < len(self.history):
             return
         study = self.study
-        begin, calibrates = number * study._parts_per_round, study._calibrates(number, sums)
-        lessons = sums[begin : begin + len(study._tables(number, calibrates)) * study.players]
+        begin = number * study._parts_per_round
+        lessons = sums[begin : begin + study.players]
         slots = np.concatenate([unpacked(part["slots"]) for part in lessons])
         targets = np.concatenate([part["targets"] for part in lessons])
-        new = slots, (targets / CHANCE_ONE).astype(np.float32)
-        if calibrates:
-            best = weights_of(study._weights_of(study._best(sums))).net
-            logits = logits_of(slots, best) / LOGIT_ONE
-            self.fit.parameters, error = calibrated(widened(best), logits, new[1])
-        else:
-            self.seen += np.bincount(slots.reshape(-1), minlength=len(self.seen))
-            error = self._fit(number, new)
+        targets = targets.reshape(-1, outputs_of(study.players))
+        self.seen += np.bincount(slots.reshape(-1), minlength=len(self.seen))
+        error = self._fit(number, (slots, (targets / CHANCE_ONE).astype(np.float32)))
+        self.knows_rivals = True
         self.history.append((len(targets), error))
         net = rounded(self.fit.parameters)
         net.facts[self.seen == 0] = 0

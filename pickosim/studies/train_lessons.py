@@ -17,9 +17,10 @@ from pickosim.games.batch import play_games
 from pickosim.games.match import make_match
 from pickosim.games.recording import record_games
 from pickosim.learning.features import features_of
-from pickosim.learning.fit import targets_of
-from pickosim.learning.nearest import Learned
-from pickosim.learning.net import CHANCE_ONE, chances_of
+from pickosim.learning.fit import in_turn, targets_of
+from pickosim.learning.layers import outputs_of
+from pickosim.learning.nearest import Learned, adapted
+from pickosim.learning.net import CHANCE_ONE
 from pickosim.learning.weights import weights_of
 from pickosim.rules import RuleSet
 from pickosim.runs.tasks import Sums
@@ -28,8 +29,11 @@ from pickosim.studies.arms import Job
 LEARNER = "learner"
 """Stands for the net in training at a table of bots."""
 
+START = "start"
+"""The same for the net that the training started from."""
+
 TEACHER = "expected"
-"""Plays the first round and all tests, unless a best response is trained."""
+"""Plays the first round if there is no net to start from."""
 
 _PACKED = 4
 """Features in a number of 64 bits."""
@@ -47,10 +51,14 @@ class _TableJob(Job):
 
     def bots(self) -> list[str | Strategy]:
         """The bots by seat; the net is loaded once."""
-        if LEARNER not in self.table:
-            return list(self.table)
-        learner = Learned(weights_of(self.weights))
-        return [learner if bot == LEARNER else bot for bot in self.table]
+        nets = {LEARNER: self.weights, START: self.start_weights}
+        bots = {name: Learned(weights_of(nets[name])) for name in set(self.table) & set(nets)}
+        return [bots.get(bot, bot) for bot in self.table]
+
+    @property
+    def start_weights(self) -> bytes:
+        """The weights of the net that the training started from, if it takes part."""
+        return b""
 
 
 @dataclass(frozen=True)
@@ -58,8 +66,6 @@ class Lesson(_TableJob):
     """Games to learn from. They are one task: positions cannot be added up."""
 
     trace: float
-    cuts_off: bool
-    """Whether targets beyond a certain loss or win count as that: less noise, but no longer right on average."""
 
     def play(self, seed: int, first: int, blocks: int) -> tuple[Sums, list[Tally]]:
         """Features and targets of the positions after turns of the learner; after all turns in the first round."""
@@ -67,18 +73,23 @@ class Lesson(_TableJob):
         recording = record_games(match, first, blocks)
         slots = features_of(match.books, recording.positions, recording.seat)
         learns = np.array([bot == LEARNER for bot in self.table])
+        seat, by_seat = recording.seat, np.full((len(slots), len(learns)), 1 / len(learns))
+        expected = np.full_like(by_seat, np.nan)
         if learns.any():
-            chances = chances_of(slots, weights_of(self.weights).net)
+            net = adapted(weights_of(self.weights), self.rules, len(learns))
+            for mover in range(len(learns)):
+                rows = np.flatnonzero(seat == mover)
+                chances = net.all_chances(recording.positions[rows], mover)
+                assert chances is not None
+                by_seat[rows] = chances
+            by_seat, expected = in_turn(by_seat, -seat), in_turn(recording.chances, -seat)
         else:
-            chances, learns = np.full(len(slots), 1 / len(learns)), ~learns
-        expected = np.where(learns[recording.seat], recording.expected, np.nan)
-        if LEARNER not in self.table:
-            expected[:] = np.nan
-        targets = targets_of(chances, expected, recording.first, recording.wins, self.trace)
+            learns = ~learns
+        targets = targets_of(by_seat, expected, recording.first, recording.wins, self.trace)
         ends = np.zeros(len(slots), np.bool_)
         ends[recording.first[1:] - 1] = True
-        keep = learns[recording.seat] & ~ends  # who has won at the end is known without a net
-        targets = np.clip(targets[keep], 0, 1) if self.cuts_off else targets[keep]
+        keep = learns[seat] & ~ends  # who has won at the end is known without a net
+        targets = in_turn(targets, seat)[keep, : outputs_of(len(learns))]
         return {
             "slots": packed(slots[keep]),
             "targets": np.rint(targets * np.float64(CHANCE_ONE)).astype(np.int64),
@@ -89,6 +100,12 @@ class Lesson(_TableJob):
 @dataclass(frozen=True)
 class Test(_TableJob):
     """Blocks of games of the net against a bot in all other seats, with the same dice in each seat."""
+
+    start: bytes = field(default=b"", repr=False)
+
+    @property
+    def start_weights(self) -> bytes:
+        return self.start
 
     @property
     def games(self) -> int:
