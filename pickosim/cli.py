@@ -20,6 +20,7 @@ from pickosim.commands.terminal import (
     compiling,
     keep_for_results,
     note,
+    open_descriptors,
     show,
     silence,
     write_any_character,
@@ -58,6 +59,7 @@ def main() -> None:
     """Run the command line of this process, or complete it for the shell that asks."""
     # What is imported at the start stays: to look through it for garbage again and again took a sixth of the time.
     gc.set_threshold(500_000)
+    open_descriptors()
     write_any_character()
     if "_PICKOSIM_COMPLETE" in os.environ:
         whole_command().main(prog_name="pickosim")

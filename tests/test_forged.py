@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -352,3 +354,11 @@ def test_names_that_are_too_long_are_named(capsys):
     ):
         assert cli.run(line) in (0, 2)
         assert "the output cannot be written" not in capsys.readouterr().err
+
+
+def test_a_run_is_played_with_all_descriptors_closed():
+    line = ["tournament", "eager", "random", "--games", "20", "--workers", "1", "--out", "run"]
+    command = shlex.join([str(Path(sys.executable).with_name("pickosim")), *line])
+    ended = subprocess.run(["sh", "-c", f"{command} <&- >&- 2>&-"], timeout=600, check=False)
+    assert ended.returncode == 0
+    assert pickosim.load_results("run").manifest["result"]["games"] == 20

@@ -117,6 +117,17 @@ def note(text: str) -> None:
     print(visible(text), file=sys.stderr)
 
 
+def open_descriptors() -> None:
+    """Open input, output and errors if they are closed: other files would take their numbers, and get what is printed."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(2, "w", closefd=False)
+
+
 def keep_for_results() -> None:
     """Keep standard output for results: a process that a bot starts, and the like, write to standard error."""
     out = sys.stdout
