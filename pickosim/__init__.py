@@ -55,6 +55,7 @@ if TYPE_CHECKING:  # so that type checkers know the names
     from pickosim.runs.progress import Progress as Progress
     from pickosim.runs.run import Results as Results
     from pickosim.solver.valuation import Valuation as Valuation
+    from pickosim.studies.analyse import analyse as analyse
     from pickosim.studies.balance import balance as balance
     from pickosim.studies.calibrate import calibrate as calibrate
     from pickosim.studies.compare import compare as compare
@@ -86,6 +87,7 @@ _NAMES = {
     "runs.run": "Results",
     "solver.valuation": "Valuation",
     "studies.balance": "balance",
+    "studies.analyse": "analyse",
     "studies.calibrate": "calibrate",
     "studies.compare": "compare",
     "studies.experiments": "experiment",

@@ -216,6 +216,15 @@ _ALL = (
     _number("pick_ups", NUMBER, "pick-ups", "How often per game a player gains the specialist (raven: is paid by it)."),
     _number("held_above_even", POINTS, "holders win, above even (association)", "By how much players who hold the specialist at the end win more than an even share: an association, not an effect, as players who do well also get more specialists. Null if nobody held it; nobody ever holds the raven."),
     _number("from_others", POINTS, "vs the others", "How far the gain is from the mean of all specialists without the highest and the lowest (with fewer than four: from the mean of the others); the interval is corrected for their number (Bonferroni)."),
+    _text("mistake", "mistake", "The kind of mistake; a decision that gives away less than 0.25 points counts as small."),
+    _number("per_game", NUMBER, "per game", "How often per game."),
+    _number("points_each", WIDTH, "each", "What one of them gives away on average, in points of win chance."),
+    _number("points", WIDTH, "lost per game", "Win chance that is given away per game."),
+    _number("cost", WIDTH, "lost", "Win chance that the decision gave away."),
+    _text("chosen", "chosen", "What the bot chose."),
+    _text("better", "best", "What would have been best."),
+    _text("position", "position", "Dice set aside and rolled, the tiles on the grill, and the top tiles of the bot and of the player who comes next."),
+    _text("command", "command", "The command that shows the game."),
     Column("as_given", pl.Boolean, None, "as given", "Whether this is the setting of the rules as given."),
 )  # fmt: skip
 

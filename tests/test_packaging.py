@@ -40,7 +40,7 @@ LAYERS = {
     "stats": "distributions intervals ratings sprt selection",
     "runs": "provenance tasks progress folder workers run",
     "studies": "views schedule measures options kinds study arms matchup_sums shares standings tournament replay ladder rank "
-    "tune variants compare pickup_worths balance_findings balance train_lessons train calibrate experiments warm",
+    "tune variants compare pickup_worths balance_findings balance train_lessons train analyse calibrate experiments warm",
     "  ": "bench",
     "reports": "layout story odds_text listings views charts page",
     "   ": "api __init__",
@@ -194,7 +194,7 @@ def test_watch_loads_few_modules():
     ours = [name for name in loaded if name.split(".")[0] == "pickosim"]
     assert "pickosim.games.trace" in ours
     assert "pickosim.commands.runs" not in ours
-    assert len(ours) <= 51
+    assert len(ours) <= 52
 
 
 @pytest.mark.parametrize("command", [*chain(*PARTS.values())])

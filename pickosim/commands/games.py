@@ -28,6 +28,7 @@ from pickosim.errors import PickosimError
     epilog=examples(
         "pickosim watch eager random --seed 7 --game 42",
         "pickosim watch expected winner --rules extrawurm --why",
+        "pickosim watch eager winner --judge champion --summary",
         "pickosim watch --from runs/mine --lost-by my_bot.py --to champion --summary",
     )
 )
@@ -95,14 +96,21 @@ def watch(
     why: Annotated[
         bool, typer.Option("--why", help="Show what each option was worth to a bot that can say.")
     ] = False,
+    judge: Annotated[
+        str | None,
+        typer.Option(metavar="BOT", help="Show luck and errors of every turn, e.g. by champion."),
+    ] = None,
     seconds: AnswerSeconds = None,
 ) -> None:
     """Show one game turn by turn.
 
     It is the same game that a batch with this seed plays as that number.
     """
-    if why and as_json:
-        raise PickosimError("--why is printed as text; the trace of --json has no field for it.")
+    for option, is_text in (("why", why), ("judge", judge)):
+        if is_text and as_json:
+            raise PickosimError(
+                f"--{option} is printed as text; the trace of --json has no field for it."
+            )
     if position is None and bool(bots) == bool(folder):
         raise PickosimError(
             "Name the bots to watch, a run with --from, or a position with --from-position: one of them."
@@ -111,6 +119,7 @@ def watch(
         raise PickosimError("--summary goes neither with --why nor with --json.")
     _check_source(context, folder, position, lost_by)
     from pickosim.bots.guard import GAME_SECONDS, answer_seconds, check_seconds
+    from pickosim.games.judge import judge_of
     from pickosim.games.trace import traced_game, traced_position
 
     limit = check_seconds(GAME_SECONDS if seconds is None else seconds)
@@ -120,7 +129,8 @@ def watch(
         start = read_positions(load_position(position))
         with compiling(), answer_seconds(limit):
             seated = bots or start.bots_named_in(position)
-            events, mistake = traced_position(start, seated, why=why)
+            by = judge_of(judge, start.rules, len(seated)) if judge else None
+            events, mistake = traced_position(start, seated, why=why, judge=by)
             notes = [*start.match(seated).notes, *start.notes]
     else:
         with (
@@ -143,7 +153,8 @@ def watch(
 
                 print(position_text(next(taken_at(match, game, position_at).objects)))
                 return
-            events, mistake = traced_game(match, game, why=why)
+            by = judge_of(judge, match.rules, len(match.specs)) if judge else None
+            events, mistake = traced_game(match, game, why=why, judge=by)
             notes = match.notes
     if as_json:
         for event in events:

@@ -236,8 +236,8 @@ def run_experiment(
 ) -> None:
     """Run the experiment of a file.
 
-    An experiment file holds a question and the study that answers it: a tournament, rank, compare, balance, train or
-    calibrate.
+    An experiment file holds a question and the study that answers it: a tournament, rank, compare, balance, train,
+    analyse or calibrate.
     """
     with compiling():
         from pickosim.runs.folder import new_folder

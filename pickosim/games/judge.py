@@ -10,13 +10,14 @@ All of it is read from the events of a turn that has been played: a judge cannot
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pickosim.bots.loading import spec_of
+from pickosim.bots.loading import BotLike, bot_of, spec_of
 from pickosim.bots.view import After, FloatArray, Turn
 from pickosim.engine.claim import best_claim, legal_claims
 from pickosim.engine.dice import FACES, POINTS
@@ -53,9 +54,10 @@ from pickosim.engine.rulebook import GOLDEN_DIE, NOTHING, RAVEN, SEATS, WEASEL, 
 from pickosim.engine.table import Game, Table, bratworm_sources
 from pickosim.engine.tally import LUCK_ONE, PARTS, Tally, win_parts
 from pickosim.engine.turn import Hand, Hands
+from pickosim.errors import BotError
 from pickosim.games.ask import ask_values
 from pickosim.games.match import Match
-from pickosim.rules import WORM
+from pickosim.rules import SPECIALISTS, WORM, RuleSet
 from pickosim.solver.graph import Graph, Int, bust_of, dice_kinds, earns, slots_of
 from pickosim.solver.solve import AT_ONCE, Solutions
 from pickosim.solver.valuation import (
@@ -83,6 +85,23 @@ from pickosim.solver.valuation import (
     ROBS,
 ) = range(10)
 """Kinds of mistakes; every decision is of one of these kinds."""
+
+MISTAKES = (
+    "picks a number instead of worms",
+    "picks worms too early",
+    "picks the wrong number",
+    "stops too early",
+    "rolls on too long",
+    "uses the weasel wrongly",
+    "claims the wrong tile",
+    "uses the golden die wrongly",
+    "keeps the wrong specialist",
+    "robs the wrong rival",
+)
+"""The kinds in words."""
+
+MISTAKE = 0.0025
+"""A decision that gives away less is not called a mistake."""
 
 MOST_DECISIONS = 24
 """No turn has more: three for each of seven rolls, and three besides."""
@@ -175,6 +194,35 @@ class Verdict(NamedTuple):
     """(n,): what the result is worth."""
     decisions: Decisions
     """All decisions, if somebody wants them; valid until the next verdict."""
+
+
+def judge_of(bot: BotLike, rules: RuleSet, players: int) -> Valuation:
+    """The judge that is named."""
+    judge = bot_of(bot)
+    if not isinstance(judge, Valuation):
+        raise BotError(
+            f"{spec_of(judge)} does not say what positions are worth, so it cannot judge; champion can."
+        )
+    if objection := judge.objection(rules, players):
+        raise BotError(f"{spec_of(judge)} cannot judge: {objection}")
+    return judge
+
+
+def option_words(kind: int, option: int, tiles: Sequence[int]) -> str:
+    """An option of a decision of some kind: what was chosen, or what would have been best."""
+    if kind in (NUMBER_FOR_WORMS, WORMS_EARLY, WRONG_NUMBER):
+        return "worms" if option == WORM else f"{option}s"
+    if kind == CLAIMS:
+        return f"tile {tiles[option]}"
+    if kind == KEEPS:
+        return f"the {SPECIALISTS[option]}"
+    if kind == ROBS:
+        return f"seat {option}"
+    words = {
+        REROLLS: ("keep the roll", "use the weasel"),
+        USES_GOLDEN_DIE: ("without the golden die", "with the golden die"),
+    }
+    return words.get(kind, ("stop", "roll on"))[option]
 
 
 class Judge:

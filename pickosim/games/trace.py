@@ -17,6 +17,7 @@ from pickosim.engine.tally import Tally
 from pickosim.errors import PickosimError, StrategyError
 from pickosim.games.ask import bot_of, explanation
 from pickosim.games.batch import Batch
+from pickosim.games.judge import MISTAKE, MISTAKES, Verdict, option_words
 from pickosim.games.match import Match, check_numbers
 from pickosim.rules import SPECIALISTS, face_name
 from pickosim.solver.valuation import Valuation
@@ -45,24 +46,27 @@ def trace_game(match: Match, game: int) -> list[Event]:
 
 
 def traced_game(
-    match: Match, game: int, *, why: bool = False
+    match: Match, game: int, *, why: bool = False, judge: Valuation | None = None
 ) -> tuple[list[Event], StrategyError | None]:
     """The trace of one game; if a strategy makes an error, the events before it, and the error.
 
     With `why`, each turn begins with an event `line`, its position in one line, and the explanation that a strategy
     gives for an answer precedes the result, as an event `why` with the `question` and its `options`: pairs of words
-    and values, the best first; `win_chances` says whether values are chances to win.
+    and values, the best first; `win_chances` says whether values are chances to win. With a `judge`, each turn ends
+    with an event `verdict`: the chance to win `before` it, `luck` and `error` of the player, how many `decisions` it
+    made, and its `mistakes`.
     """
     check_numbers(game)
-    return _traced(match, game, None, why=why)
+    return _traced(match, game, None, why=why, judge=judge)
 
 
 def _traced(
-    match: Match, game: int, start: Table | None, *, why: bool
+    match: Match, game: int, start: Table | None, *, why: bool, judge: Valuation | None
 ) -> tuple[list[Event], StrategyError | None]:
     """The trace of one game, dealt or played on from a position; see `traced_game`."""
     reasons: dict[int, Event] = {}
     begun: dict[int, Table] = {}
+    verdicts: dict[int, Event] = {}
 
     def on_answer(turn: Turn) -> None:
         begun.setdefault(int(turn.number[0]), batch.table.copy())
@@ -76,6 +80,9 @@ def _traced(
             if reasons.get(at, {}).get("question") != "reroll":
                 reasons[at] = about | {"question": turn.question, "options": options}
 
+    def on_verdict(turn: Turn, verdict: Verdict) -> None:
+        verdicts[log.length(batch.log)] = _verdict(match, turn, verdict)
+
     batch = Batch(
         match,
         game,
@@ -83,13 +90,15 @@ def _traced(
         start=start,
         log=log.new_log(room=True),
         on_answer=on_answer if why else None,
+        judge=judge,
+        on_verdict=on_verdict,
     )
     try:
         tally, error = batch.play(), None
     except StrategyError as mistake:
         tally, error = None, mistake
     rows = log.events(batch.log).tolist()
-    events = _trace(match, game, rows, tally, 0, reasons)
+    events = _trace(match, game, rows, tally, 0, reasons, verdicts)
     return list(_with_lines(match, events, begun)), error
 
 
@@ -109,15 +118,46 @@ def _with_lines(match: Match, events: list[Event], begun: Mapping[int, Table]) -
 
 
 def traced_position(
-    positions: Positions, bots: Sequence[BotLike], *, why: bool = False
+    positions: Positions,
+    bots: Sequence[BotLike],
+    *,
+    why: bool = False,
+    judge: Valuation | None = None,
 ) -> tuple[list[Event], StrategyError | None]:
     """The trace of a game that is played on; its second event, `position`, says from where."""
     if len(positions) != 1:
         raise PickosimError(f"One position can be watched at a time, not {len(positions)}.")
     match, (place,) = positions.match(bots), positions.objects
     shown = {name: value for name, value in place.items() if name not in ("rules", "players")}
-    events, mistake = _traced(match, place["game"], positions.table, why=why)
+    events, mistake = _traced(match, place["game"], positions.table, why=why, judge=judge)
     return [events[0], {"event": "position", **shown}, *events[1:]], mistake
+
+
+def _verdict(match: Match, turn: Turn, verdict: Verdict) -> Event:
+    """What a judge says of a turn of a single game; a mistake is what it cost, what was chosen, and what was best."""
+    tiles = sorted(match.rules.tiles)
+    wrong = [decision for decision in verdict.decisions if decision["error"] >= MISTAKE]
+    mistakes = [
+        (
+            float(one["error"]),
+            MISTAKES[one["kind"]],
+            *(
+                option_words(int(one["kind"]), int(one[option]), tiles)
+                for option in ("chosen", "best")
+            ),
+        )
+        for one in wrong
+    ]
+    return {
+        "event": "verdict",
+        "turn": int(turn.number[0]),
+        "seat": turn.seat,
+        "before": float(verdict.before[0]),
+        "luck": float(verdict.luck[0]),
+        "error": float(verdict.error[0]),
+        "decisions": len(verdict.decisions),
+        "mistakes": mistakes,
+    }
 
 
 def _trace(
@@ -127,18 +167,20 @@ def _trace(
     tally: Tally | None,
     entry: int,
     reasons: Mapping[int, Event] = MappingProxyType({}),
+    verdicts: Mapping[int, Event] = MappingProxyType({}),
 ) -> list[Event]:
-    """All events: the opening, the rows of the log (each of `reasons` before its row), the end."""
+    """All events: the opening, the rows of the log (each of `reasons` and `verdicts` before its row), the end."""
     writer = _EventWriter(match)
     events = [_opening(match, game)]
     stacks: list[list[int]] = [[] for _ in match.specs]
     for number, (_, turn, kind, a, b, c) in enumerate(rows):
-        if number in reasons:
-            events.append(reasons[number])
+        events += [found[number] for found in (verdicts, reasons) if number in found]
         if kind == log.STACKED:
             stacks[a].insert(0, writer.tiles[b])
         else:
             events.append(writer.event(turn, kind, a, b, c))
+    if len(rows) in verdicts:  # nobody has a tile at the end
+        events.append(verdicts[len(rows)])
     return events if tally is None else [*events, _end(stacks, tally, entry)]
 
 

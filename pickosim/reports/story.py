@@ -87,6 +87,7 @@ IN_SUMMARY = (
     "return",
     "flip",
     "specialist",
+    "verdict",
 )
 """Events that a line of the summary tells."""
 
@@ -109,6 +110,8 @@ class TableState:
         self.places = {name: _place(place) for name, place in game["specialists"].items()}
         self.supply: int = game["bratworms"]
         self.bratworms = [0] * len(self.players)
+        self.verdicts: dict[int, list[float]] = {}
+        """By seat: luck, error, decisions and mistakes."""
 
     def put(self, position: Event) -> None:
         """Change the table to that of a position."""
@@ -143,6 +146,14 @@ class TableState:
                 else:
                     self.bratworms[event["from"]] -= 1
                 self.bratworms[event["seat"]] += 1
+
+    def hear(self, verdict: Event) -> None:
+        """Add up what a judge says of a player's turns."""
+        verdicts = self.verdicts.setdefault(verdict["seat"], [0.0, 0.0, 0, 0])
+        for k, more in enumerate(
+            (verdict["luck"], verdict["error"], verdict["decisions"], len(verdict["mistakes"]))
+        ):
+            verdicts[k] += more
 
     def lines(self) -> Iterator[Text]:
         """The grill and the stacks."""
@@ -193,6 +204,9 @@ def _lines(event: Event, state: TableState) -> Iterator[Text]:
             yield Text(f"    {event['line']}", style=QUIET)
         case "why":
             yield from _reasons(event)
+        case "verdict":
+            state.hear(event)
+            yield _verdict(event)
         case "reroll":
             yield Text("      the weasel: rolls these dice again", style=GOLD)
         case "set-aside":
@@ -242,6 +256,20 @@ def _reasons(event: Event) -> Iterator[Text]:
     yield line
 
 
+def _verdict(event: Event) -> Text:
+    """What a judge says of a turn, in points of win chance."""
+    line = Text(f"    luck {100 * event['luck']:+z.1f}", style=QUIET)
+    if event["error"] >= 0.0005:
+        line.append(f", error {-100 * event['error']:z.1f}", style="not dim")
+    mistakes = [
+        f"{chosen} rather than {best} {-100 * error:.1f}"
+        for error, _, chosen, best in event["mistakes"]
+    ]
+    if mistakes:
+        line.append(f" ({', '.join(mistakes)})", style="not dim")
+    return line
+
+
 def _value(value: float, event: Event, first: bool = False) -> str:
     """What an option is worth; only the first says of what the number is."""
     if event["win_chances"]:
@@ -288,6 +316,13 @@ def _ending(event: Event, state: TableState) -> Iterator[Text]:
     ]
     if len(tied) > 1:
         yield Text(f"{listed(tied)} have {_count(best, 'worm')} each{_decided(event, state)}.")
+    if state.verdicts:
+        yield Text("In points of win chance:", style="bold")
+    for seat, (luck, error, decisions, mistakes) in sorted(state.verdicts.items()):
+        yield Text(
+            f"  {state.players[seat]} (seat {seat}): luck {100 * luck:+z.1f}, errors {-100 * error:z.1f} in "
+            f"{_count(int(decisions), 'decision')}, {int(mistakes)} wrong"
+        )
 
 
 def _decided(event: Event, state: TableState) -> str:

@@ -18,6 +18,7 @@ KINDS = {
     "compare": "Compare variants of the rules.",
     "balance": "Measure what each specialist is worth.",
     "train": "Train a champion for a rule set and a number of players.",
+    "analyse": "Find out what a bot's mistakes cost.",
     "calibrate": "Compare the champion's win chances with its games.",
 }
 """What each does, in a line: the first of its class, for the list of commands."""
