@@ -351,6 +351,7 @@ def runs() -> dict[str, Results]:
             rules, ["eager", "cautious"], 2, 30, sensitivity=True, **options
         ),
         "calibrate": pickosim.calibrate("champion", players=2, games=300, **options),
+        "analyse": pickosim.analyse("random", games=40, **options),
     }
 
 
@@ -454,6 +455,19 @@ def calibrate_orders(results: Results) -> dict[str, dict]:
     }
 
 
+def analyse_orders(results: Results) -> dict[str, dict]:
+    dice = [*(f"{dice} dice" for dice in range(8, 1, -1)), "1 die", "0 dice"]
+    groups = [*(f"{tiles} tiles" for tiles in range(16, 1, -1)), "1 tile", *dice]
+    seen = set(results.situations["group"])
+    return {
+        "mistakes": {"y": results.mistakes["mistake"].to_list()},
+        "situations": {
+            "y": [group for group in groups if group in seen],
+            "facet": ["tiles left", "dice left"],
+        },
+    }
+
+
 def orders_in(spec: dict) -> dict[str, list]:
     """The order of every axis, panel and legend of names, as a specification gives it; all layers agree."""
     drawn_points: dict[str, list] = {}
@@ -466,7 +480,8 @@ def orders_in(spec: dict) -> dict[str, list]:
 
 
 @pytest.mark.parametrize(
-    "intended", [tournament_orders, compare_orders, balance_orders, calibrate_orders]
+    "intended",
+    [tournament_orders, compare_orders, balance_orders, calibrate_orders, analyse_orders],
 )
 def test_every_axis_is_in_its_order(runs, intended):
     results = runs[intended.__name__.removesuffix("_orders")]
@@ -497,7 +512,7 @@ def values_of(spec: dict) -> dict[str, list[dict]]:
     return drawn_points
 
 
-@pytest.mark.parametrize("kind", ["tournament", "compare", "balance", "calibrate"])
+@pytest.mark.parametrize("kind", ["tournament", "compare", "balance", "calibrate", "analyse"])
 def test_domains_contain_every_interval_with_a_margin(runs, kind):
     """Domains are those of the data: of all fields on an axis, whatever layer draws them."""
     ends = {"value", "low", "high", "at", "band_low", "band_high", "p5", "p95"}

@@ -77,7 +77,7 @@ def test_a_mistake_in_a_file_gets_line_key_and_remedy(tmp_path, capsys, line):
         (
             '"tournament"',
             '"tourney"',
-            "line 2: study is one of tournament, rank, tune, compare, balance, train, calibrate, not",
+            "line 2: study is one of tournament, rank, tune, compare, balance, train, analyse, calibrate, not",
         ),
         ("question =", "#", 'line 1: The question is missing; e.g. question = "Which'),
         ('report = ["standings"]', 'report = ["standing"]', "line 6: A tournament has no table"),

@@ -291,13 +291,12 @@ class Analyse(OneRuleSetStudy):
     @stored
     def entrants(self) -> tuple[Entrant, ...]:
         """The bot, the others, the judge."""
-        return tuple(make_entrants([self.bot, self.against, self.judge]))
+        return tuple(make_entrants([*dict.fromkeys([self.bot, self.against, self.judge])]))
 
     @property
     def arm(self) -> Arm:
         """Who sits where."""
-        bot, against, _ = (entrant.spec for entrant in self.entrants)
-        bots = (bot, *[against] * (self.players - 1))
+        bots = (self.bot, *[self.against] * (self.players - 1))
         seats = rotations(("bot", *["rival"] * (self.players - 1)))
         return Arm(bots, self.rule_set, seats)
 
@@ -314,15 +313,14 @@ class Analyse(OneRuleSetStudy):
     @property
     def title(self) -> str:
         """What is played, in a line."""
-        bot, against, judge = self.entrants
         return (
-            f"Analysis of {bot.spec} against {against.spec}, judged by {judge.spec}, {self.players} players, "
+            f"Analysis of {self.bot} against {self.against}, judged by {self.judge}, {self.players} players, "
             f"rules {rules_text(self.rule_set)}, seed {self.seed}"
         )
 
     def stage(self, number: int, sums: Sequence[Sums]) -> list[Chunk]:
         """All games at once."""
-        job = DecisionsJob(self.entrants, self.arm, self.entrants[2].spec)
+        job = DecisionsJob(self.entrants, self.arm, self.judge)
         blocks = max(1, self.games // job.games)
         size = self.chunk or CHUNK
         return list(chunks_of(0, job, self.seed, range(0 if number else blocks), size))
@@ -352,7 +350,7 @@ class Analyse(OneRuleSetStudy):
                 "turn": turn,
                 "game": game,
                 "rotation": rotation,
-                "command": f"{command} --judge {self.entrants[2].spec}",
+                "command": f"{command} --judge {self.judge}",
             }
 
     def _position_words(
@@ -392,7 +390,6 @@ class Analyse(OneRuleSetStudy):
         }
 
     def _headline(self, sums: Sums, rows: Sequence[Row]) -> str:
-        bot, against, _ = (entrant.spec for entrant in self.entrants)
         error, won = _rate(sums, "error"), _rate(sums, "won")
         lost = _with_error(error)
         wins = _with_error(won)
@@ -406,7 +403,7 @@ class Analyse(OneRuleSetStudy):
             words = ("picks a face", "stops") if picks > stops else ("stops or rolls on", "picks")
             where = f" Most is lost when it {words[0]}, not when it {words[1]}."
         return (
-            f"{quoted(bot)} gives away {lost} points of win chance per game against {quoted(against)}, and wins "
+            f"{quoted(self.bot)} gives away {lost} points of win chance per game against {quoted(self.against)}, and wins "
             f"{wins} % there.{where}"
         )
 
