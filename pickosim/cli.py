@@ -44,7 +44,6 @@ MEANT = {
         ("optimise", "optimize", "sweep"),
         "The best value of a parameter: `pickosim tune threshold:target=21..30`",
     ),
-    "analyze": "A bot: `pickosim analyse my_bot.py`; a turn: `pickosim odds`; a game: `pickosim watch … --judge champion`",
 }
 """What commands that do not exist are probably meant to do, and how."""
 

@@ -460,7 +460,7 @@ def analyse_orders(results: Results) -> dict[str, dict]:
     groups = [*(f"{tiles} tiles" for tiles in range(16, 1, -1)), "1 tile", *dice]
     seen = set(results.situations["group"])
     return {
-        "mistakes": {"y": results.mistakes["mistake"].to_list()},
+        "mistakes": {"y": [charts.broken(name) for name in results.mistakes["mistake"]]},
         "situations": {
             "y": [group for group in groups if group in seen],
             "facet": ["tiles left", "dice left"],

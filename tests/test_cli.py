@@ -680,7 +680,7 @@ MISTAKES = {
     "wach": "No such command 'wach'. Did you mean 'watch'?",
     "play eager random": "No such command 'play'. One game: `pickosim watch eager thief`; many: `pick",
     "sweep": "No such command 'sweep'. The best value of a parameter: `pickosim tune thr",
-    "analyze": "No such command 'analyze'. A bot: `pickosim analyse my_bot.py`; a turn:",
+    "analyze": "No such command 'analyze'. Did you mean 'analyse'?",
     "check cmd:python3 bot.py": "(bot.py). Put a bot's command in quotes: 'cmd:python3 bot.py'. See",
     "tournament cmd:python3 bot.py": "it names no file: put the whole command in quotes",
     "--nope": 'There is no option "--nope".',
