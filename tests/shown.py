@@ -78,9 +78,18 @@ def comparable(lines: list[str] | tuple[str, ...]) -> list[str]:
     return [SPEED.sub("…", line).rstrip() for line in "\n".join(lines).rstrip("\n").split("\n")]
 
 
+def write_files(text: str) -> None:
+    """Write the bots that a document says are saved as a file."""
+    for name, content in re.findall(
+        r"Saved as `(\w+\.py)`:\n\n```python\n(.*?)```", text, re.DOTALL
+    ):
+        Path(name).write_text(content, encoding="utf-8")
+
+
 def write_shown(page: Path) -> None:
     """Play the commands of a document whose output it shows, and write what they print."""
     text = page.read_text(encoding="utf-8")
+    write_files(text)
     lines = text.split("\n")
     found = [command for command in commands(text) if command.shown is not None]
     outputs = [printed(command)[1] for command in found]

@@ -85,7 +85,7 @@ FRAMES = frames_by_name(
             "setting": "The parameters that were varied, or the bot.",
             "win_share": "Win share against the field.",
             "gain": "How far the win share is above that of the best, paired by dice, in the games that both played.",
-            "verdict": "`best`; `as good` if the interval of `gain` reaches 0; otherwise `worse`.",
+            "verdict": "`best`; `as good` if it did not drop out and the interval of `gain` reaches 0; otherwise `worse`.",
             "rating": "Rating on the scale of the built-in bots' ladder; null without one, or with more than 2 players.",
         },
     ),
@@ -536,7 +536,8 @@ class Tune(OneRuleSetStudy):
         look = race.last(setting, race.leader)
         own, best = look.place(setting), look.place(race.leader)
         measured = _measured(look.strata, own, best)
-        verdict = "as good" if measured["gain_high"] >= 0 else "worse"
+        is_as_good = setting in race.alive and measured["gain_high"] >= 0
+        verdict = "as good" if is_as_good else "worse"
         return {
             "setting": self.labels[setting],
             "games": sum(each.blocks for each in look.strata) * self.players,
