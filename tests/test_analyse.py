@@ -34,6 +34,7 @@ def test_kinds_and_situations_add_up_to_all(analysed):
     for row in mistakes.iter_rows(named=True):
         assert row["points"] == pytest.approx(row["per_game"] * row["points_each"])
     assert whole["points"][0] > 0.2
+    assert "± 0.0 %" not in analysed.headline and "± 0 %" not in analysed.headline
 
 
 def test_the_costliest_decisions_are_found_in_their_games(analysed):

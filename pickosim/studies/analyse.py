@@ -34,7 +34,7 @@ from pickosim.games.judge import (
 from pickosim.rule_files import rules_text
 from pickosim.rules import MOST_TILES, face_name
 from pickosim.runs.tasks import Sums
-from pickosim.stats.intervals import Moments, Rate, mean_rate
+from pickosim.stats.intervals import Moments, Rate, mean_rate, share_rate
 from pickosim.studies.arms import Arm, Chunk, Job, chunks_of
 from pickosim.studies.measures import rate_columns
 from pickosim.studies.options import (
@@ -390,7 +390,8 @@ class Analyse(OneRuleSetStudy):
         }
 
     def _headline(self, sums: Sums, rows: Sequence[Row]) -> str:
-        error, won = _rate(sums, "error"), _rate(sums, "won")
+        game = float(sums["blocks"] / sums["games"])
+        error, won = _rate(sums, "error"), share_rate([_moments(sums, "won")._replace(step=game)])
         lost = _with_error(error)
         wins = _with_error(won)
         by_kind = sums["kinds"][0].tolist()
