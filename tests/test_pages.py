@@ -21,6 +21,7 @@ SMALL = {
     "extend": ["--games", "8", "--workers", "1"],
     "rank": ["--games", "40", "--workers", "1"],
     "tune": ["--games", "8", "--workers", "1"],
+    "analyse": ["--games", "8", "--workers", "1"],
     "compare": ["--games", "8", "--players", "2", "--workers", "1"],
     "balance": ["--games", "20", "--players", "2", "--workers", "1"],
     "run": ["--games", "8", "--workers", "1"],
