@@ -86,6 +86,12 @@ def test_a_single_block_tells_nothing():
     assert ratio_rate([RatioMoments(1, 1, 2, 1, 4, 2)]) == (0.5, 0, 1)
 
 
+def test_with_next_to_no_degrees_of_freedom_an_interval_says_nothing():
+    """As where nearly all of what is counted is in one of few games."""
+    for df in (1e-300, 1e-9, 1e-3, 0.009):
+        assert 1e100 < student_quantile(0.975, df) < inf
+
+
 @pytest.mark.parametrize("value", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("blocks", [2, 10, 50, 1_000])
 def test_blocks_that_all_end_alike_do_not_prove_that_they_always_do(value, blocks):

@@ -12,6 +12,9 @@ _TINY = 1e-300
 _NEARLY_NORMAL = 1000
 """Degrees of freedom from which Student's t is computed from the normal law, to at least 12 digits."""
 
+_LEAST_DF = 0.01
+"""Degrees of freedom that are at least counted; with fewer, quantiles outgrow floats, and nothing is known anyway."""
+
 _ROUNDING = 1e-15
 """Chances are not known more closely than that."""
 
@@ -54,6 +57,7 @@ def student_quantile(share: float, df: float) -> float:
     """The number below which one of Student's t distribution is with this chance, of 1/2 to below 1."""
     if not isfinite(df):
         return normal_quantile(share)
+    df = max(df, _LEAST_DF)
     low, high = 0.0, 1.0
     while student_cdf(high, df) < share:
         low, high = high, 2 * high
