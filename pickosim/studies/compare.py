@@ -116,9 +116,9 @@ class Compare(Study):
             "The seats are filled with these, over and over; `all` are the built-in ones.",
             ["expected", "eager"],
             metavar="BOT,…",
-            default_text="expected,eager",
+            default_text="champion,eager",
         ),
-    ] = written(("expected", "eager"))
+    ] = written(("champion", "eager"))
     players: PlayerCounts = written(2)
     games: Annotated[
         Count,
