@@ -957,7 +957,9 @@ def test_a_tournament_of_ten_bots_fits_a_screen(tmp_path):
 def test_a_comparison_of_three_variants_fits_a_screen(tmp_path):
     out = str(tmp_path / "run")
     rules = ["classic", "short", "french"]
-    result = pickosim.compare(rules, ["expected", "eager"], games=200, out=out, workers=1).manifest["result"]
+    result = pickosim.compare(rules, ["expected", "eager"], games=200, out=out, workers=1).manifest[
+        "result"
+    ]
     assert sum(map(len, result["by_variant"].values())) > 5
     lines = run_in_terminal("show", out, columns=100).splitlines()
     assert len(lines) <= 40
