@@ -400,7 +400,7 @@ RESUME = "import sys; from pickosim.cli import run; sys.exit(run(['resume', sys.
 def test_another_word_in_a_sentence_or_label_does_not_matter(copied, whole, tmp_path):
     environment = edited_copy(
         tmp_path / "edited",
-        studies__tournament=("is first: it", "is ahead: it"),
+        studies__shares=("is first: it", "is ahead: it"),
         studies__measures=("winner's margin, worms", "lead of the winner, worms"),
         columns=("Share of games won", "Portion of games won"),
         reports__views=("95 % interval", "95 % range"),

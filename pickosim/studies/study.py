@@ -65,8 +65,7 @@ ALWAYS = (
     "studies.schedule",
     "stats.intervals",
     "bots.heuristics",
-    "learning.weights",
-    "learning.weights",
+    "learning.nearest",
     "turn_odds",
     "runs.tasks",
 )
