@@ -72,7 +72,8 @@ pictures: $(DEV_READY)
 weights: $(foreach rules,classic extrawurm,$(foreach players,3 4 5,weights/$(rules)-$(players)))
 
 # A training does not overwrite another one, so what was made before is removed.
-TRAINING ?= --games 80k --rounds 2 --test-games 20k --seed 24
+TRAINING ?= --games 40k --rounds 3 --test-games 16k --final-games 4k --seed 24
+weights/classic-3: TRAINING = --games 40k --rounds 4 --test-games 30k --final-games 3k --seed 24
 weights/%: $(READY)
 	rm -rf runs/weights/$*.run runs/weights/$*.npz
 	$(BIN)/pickosim train --rules $(firstword $(subst -, ,$*)) --players $(lastword $(subst -, ,$*)) \

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from io import BytesIO
 from math import exp
 
@@ -22,6 +23,7 @@ from pickosim.learning.net import CHANCE_ONE, all_chances, rounded, widened, win
 from pickosim.learning.weights import Weights, as_bytes, read_weights, weights_of
 from pickosim.solver.valuation import carry_along
 from pickosim.studies.calibrate import calibrate
+from pickosim.studies.train_lessons import asked_chances
 
 
 def random_weights(rules: str, players: int, seed: int = 0) -> Weights:
@@ -189,6 +191,28 @@ def test_weights_of_earlier_versions_play_but_do_not_know_the_chances_of_rivals(
     assert set(found.deciles["whose"]) == {"has just moved"}
     assert any("do not say the chances of rivals" in remark for remark in found.remarks)
     assert found.errors.height == 0
+
+
+def test_a_net_that_does_not_know_rivals_is_asked_for_every_player():
+    weights = random_weights("extrawurm", 4)
+    net = weights.net
+    alone = net._replace(output=net.output[:, :1].copy(), output_bias=net.output_bias[:1].copy())
+    played = record_games(make_match(["random"] * 4, weights.rules, 1), 0, 20)
+    seat = 2
+    positions = played.positions[played.seat == seat]
+    asked = adapted(replace(weights, net=alone), weights.rules, 4)
+    found = asked_chances(asked, positions, seat)
+    assert found.sum(axis=1) == pytest.approx(np.ones(len(found)))
+    alike = np.column_stack([asked.win_chances(positions, one) for one in (2, 3, 0, 1)])
+    assert (found[:, 0] == alike[:, 0]).all()
+    over = positions["over"]
+    assert over.any()
+    assert found[over] == pytest.approx(alike[over], abs=1e-8)
+    first = found[~over, 1:2] * alike[~over, 1:]
+    assert first == pytest.approx(found[~over, 1:] * alike[~over, 1:2])
+    knowing = adapted(weights, weights.rules, 4)
+    known = knowing.all_chances(positions, seat)
+    assert (asked_chances(knowing, positions, seat) == known).all()
 
 
 def test_training_at_three_teaches_every_player_s_chance(tmp_path):

@@ -43,7 +43,7 @@ from pickosim.learning.features import layout_for
 from pickosim.learning.fit import Fit, new_parameters, with_rivals
 from pickosim.learning.layers import Net, outputs_of
 from pickosim.learning.nearest import adapted, is_related
-from pickosim.learning.net import CHANCE_ONE, knows_all, rounded, widened
+from pickosim.learning.net import CHANCE_ONE, rounded, widened
 from pickosim.learning.weights import Weights, as_bytes, read_weights
 from pickosim.rule_files import as_arguments, rules_text
 from pickosim.runs.run import plan_digest
@@ -90,18 +90,18 @@ SPARRING = "winner"
 """The bar in final tests, besides `expected`."""
 
 TRACE = 0.97
-"""λ of the targets; 1 as long as the net knows little."""
+"""λ of the targets; 1 in the first two rounds of a net that began with nothing."""
 
 KEPT = 3
 """Rounds whose positions a fit takes in."""
 
-FIRST_EPOCHS, EPOCHS = 3, 2
-FIRST_RATE, RATE, RATE_DECAY = 2e-3, 1e-3, 0.75
-"""Rates of learning: of the first fit, of the second, and how they go on."""
+EPOCHS = 3
+FIRST_RATE, RATE, RATE_DECAY, LAST = 2e-3, 1e-3, 0.75, 0.05
+"""Rates of learning: of a first fit from nothing, of the next one, how they go on, and how far one falls during a fit."""
 
 MOST_ROUNDS = 100
 
-PATIENCE = 2
+PATIENCE = 4
 """Rounds in a row that are not significantly better than the best before them, after which the training ends."""
 
 TESTS, FINALS = 10**5, 2 * 10**5
@@ -163,7 +163,7 @@ class Train(OneRuleSetStudy):
         int,
         parsed_by(_rounds),
         Option(
-            "Maximum number of rounds; the training ends when two in a row are not better.",
+            "Maximum number of rounds; the training ends when four in a row are not better.",
             8,
             metavar="NUMBER",
         ),
@@ -345,9 +345,7 @@ class Train(OneRuleSetStudy):
     def _lessons(self, number: int) -> Iterator[Chunk]:
         """The games of a round: its table in all rotations of its seats."""
         weights, table = self._trainer.newest, self._table(number)
-        exact = not (weights and self._trainer.knows_rivals) or (
-            number <= 1 and not self.start_digest
-        )
+        exact = number <= 1 and not self.start_digest
         for seat in range(self.players):
             lesson = Lesson(
                 self.entrants,
@@ -588,8 +586,6 @@ class _Trainer:
         else:
             parameters = new_parameters(facts, study.players, study.seed)
         self.fit = Fit(parameters)
-        self.knows_rivals = net is None or knows_all(net, study.players)
-        """Whether the newest net has learned the chances of rivals."""
         self.seen = np.zeros(facts, np.int64)
         """How often each fact has been true; what the net that it starts from has learned counts too."""
         if net:
@@ -599,15 +595,13 @@ class _Trainer:
         self.pool: list[tuple[NDArray[np.int16], NDArray[np.float32]]] = []
         self.start = b"" if net is None else self._packed(net, AS_IT_IS)
         """The weights of the net that it starts from, by these rules; empty if there is none."""
-        self._with_rivals = self._packed(rounded(parameters), AS_IT_IS) if net else b""
-        """The same net, whose rivals win equally often if it does not know them."""
         self.weights: list[bytes] = []
         """After each round."""
 
     @property
     def newest(self) -> bytes:
         """The weights so far; empty before the first round without a start."""
-        return self.weights[-1] if self.weights else self._with_rivals
+        return self.weights[-1] if self.weights else self.start
 
     def learn(self, number: int, sums: Sequence[Sums]) -> None:
         """Fit the net to the positions of a round, and of those before."""
@@ -621,7 +615,6 @@ class _Trainer:
         targets = targets.reshape(-1, outputs_of(study.players))
         self.seen += np.bincount(slots.reshape(-1), minlength=len(self.seen))
         error = self._fit(number, (slots, (targets / CHANCE_ONE).astype(np.float32)))
-        self.knows_rivals = True
         self.history.append((len(targets), error))
         net = rounded(self.fit.parameters)
         net.facts[self.seen == 0] = 0
@@ -645,13 +638,13 @@ class _Trainer:
         # Positions of the first round, without a learner, are not kept.
         kept = [] if first or (number == 1 and not self.start) else self.pool[1 - KEPT :]
         self.pool = [*kept, new]
-        rate = FIRST_RATE if first else RATE * RATE_DECAY ** max(0, number - 1)
+        rate = FIRST_RATE if first else RATE * RATE_DECAY ** (number - (not self.start))
         return self.fit.run(
             np.concatenate([slots for slots, _ in self.pool]),
             np.concatenate([targets for _, targets in self.pool]),
-            epochs=FIRST_EPOCHS if first else EPOCHS,
+            epochs=EPOCHS,
             rate=rate,
-            last_rate=rate / 10,
+            last_rate=rate * LAST,
             seed=study.seed + number,
         )
 

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pickosim.bots.strategy import Strategy
+from pickosim.bots.view import After, FloatArray
+from pickosim.engine.results import Positions
 from pickosim.engine.tally import Tally, win_parts
 from pickosim.games.batch import play_games
 from pickosim.games.match import make_match
@@ -19,7 +21,7 @@ from pickosim.games.recording import record_games
 from pickosim.learning.features import features_of
 from pickosim.learning.fit import in_turn, targets_of
 from pickosim.learning.layers import outputs_of
-from pickosim.learning.nearest import Learned, adapted
+from pickosim.learning.nearest import Adapted, Learned, adapted
 from pickosim.learning.net import CHANCE_ONE
 from pickosim.learning.weights import weights_of
 from pickosim.rules import RuleSet
@@ -39,6 +41,32 @@ _PACKED = 4
 """Features in a number of 64 bits."""
 
 
+_LEAST = 1e-9
+"""The least that a rival's chance counts, so that something is shared where nobody has any."""
+
+
+def asked_chances(net: Adapted, positions: Positions, seat: int) -> NDArray[np.float64]:
+    """(m, P): every player's chance to win, from the one at `seat` on, who has just moved, by any net.
+
+    One that does not know it is asked for every player as if that one had just moved; rivals share what the mover leaves.
+    """
+    if (known := net.all_chances(positions, seat)) is not None:
+        return known
+    seats = [(seat + place) % net.players for place in range(net.players)]
+    chances = np.column_stack([net.win_chances(positions, one) for one in seats])
+    rivals = np.maximum(chances[:, 1:], _LEAST)
+    chances[:, 1:] = (1 - chances[:, :1]) * rivals / rivals.sum(axis=1, keepdims=True)
+    return chances
+
+
+class _Learner(Learned):
+    """A net whose lessons need every player's chance."""
+
+    def chances(self, after: After) -> FloatArray:
+        net = adapted(self.weights, after.rules, after.players)
+        return asked_chances(net, after._table, after.seat)
+
+
 @dataclass(frozen=True)
 class _TableJob(Job):
     """Games at a table with the net in training, which is sent with the job."""
@@ -52,7 +80,7 @@ class _TableJob(Job):
     def bots(self) -> list[str | Strategy]:
         """The bots by seat; the net is loaded once."""
         nets = {LEARNER: self.weights, START: self.start_weights}
-        bots = {name: Learned(weights_of(nets[name])) for name in set(self.table) & set(nets)}
+        bots = {name: _Learner(weights_of(nets[name])) for name in set(self.table) & set(nets)}
         return [bots.get(bot, bot) for bot in self.table]
 
     @property
@@ -79,9 +107,7 @@ class Lesson(_TableJob):
             net = adapted(weights_of(self.weights), self.rules, len(learns))
             for mover in range(len(learns)):
                 rows = np.flatnonzero(seat == mover)
-                chances = net.all_chances(recording.positions[rows], mover)
-                assert chances is not None
-                by_seat[rows] = chances
+                by_seat[rows] = asked_chances(net, recording.positions[rows], mover)
             by_seat, expected = in_turn(by_seat, -seat), in_turn(recording.chances, -seat)
         else:
             learns = ~learns
