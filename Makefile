@@ -73,7 +73,9 @@ weights: $(foreach rules,classic extrawurm,$(foreach players,3 4 5,weights/$(rul
 
 # A training does not overwrite another one, so what was made before is removed.
 TRAINING ?= --games 40k --rounds 3 --test-games 16k --final-games 4k --seed 24
+# What made the two for three players, from those of commit e565ec9.
 weights/classic-3: TRAINING = --games 40k --rounds 4 --test-games 30k --final-games 3k --seed 24
+weights/extrawurm-3: TRAINING = --games 20k --rounds 3 --test-games 12k --final-games 3k --seed 24
 weights/%: $(READY)
 	rm -rf runs/weights/$*.run runs/weights/$*.npz
 	$(BIN)/pickosim train --rules $(firstword $(subst -, ,$*)) --players $(lastword $(subst -, ,$*)) \
