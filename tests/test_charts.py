@@ -16,6 +16,7 @@ import pickosim
 from pickosim.columns import POINTS, Frame
 from pickosim.errors import PickosimError
 from pickosim.reports import charts
+from pickosim.reports.charts import with_caption
 from pickosim.reports.page import captioned, chart_specs, played_facts
 from pickosim.reports.views import difference_label
 from pickosim.runs.run import Results
@@ -548,6 +549,22 @@ def test_a_picture_says_what_it_shows_and_what_was_played(runs):
     assert f"games: {games:,}" in footer
     assert "seed: 1 started from Python" in footer
     alt.VConcatChart.from_dict(picture)
+
+
+def test_long_captions_are_broken_before_the_edge(runs):
+    """Letters are as wide as DejaVu Sans has them on average: 9.9 pixels in the title, 6.9 below it."""
+    question = "How far from the champion does each built-in bot play, in the classic game of two? "
+    spec = chart_specs(runs["tournament"])["standings"]
+    picture = with_caption(spec, question * 2, [question * 2], [question * 2])
+    width = charts.picture_width(0) + 90
+    (drawn,) = picture["vconcat"]
+    for lines, letter in (
+        (picture["title"]["text"], 9.9),
+        (picture["title"]["subtitle"], 6.9),
+        (drawn["title"]["text"], 6.9),
+    ):
+        assert width / 2 < letter * max(map(len, lines)) <= width
+        assert not any(line.endswith("built-") for line in lines)
 
 
 def test_the_rules_of_a_picture_name_all_that_differs_from_their_preset(runs):

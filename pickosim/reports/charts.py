@@ -179,15 +179,19 @@ def with_caption(
     around: dict[str, Any] = {
         name: drawn.pop(name) for name in ("$schema", "datasets", "config") if name in drawn
     }
-    letters = (picture_width(drawn.get("usermeta", {}).get("panels", 0)) + 90) // 6
+    # Letters of 12 pixels are at most 7 wide on average, and bold ones of 16 pixels 10.
+    width = picture_width(drawn.get("usermeta", {}).get("panels", 0)) + 90
+    letters = width // 7
     colour, quiet = COLOURS["light"]["ink"], COLOURS["light"]["quiet"]
     left = {"anchor": "start", "frame": "bounds", "align": "left"}
     above = {
         **left,
-        "text": wrap(title, letters * 12 // 16),
+        "text": wrap(title, width // 10, break_on_hyphens=False),
         "fontSize": 16,
         "color": colour,
-        "subtitle": [line for text in about for line in wrap(text, letters)],
+        "subtitle": [
+            line for text in about for line in wrap(text, letters, break_on_hyphens=False)
+        ],
         "subtitleFontSize": 12,
         "subtitleColor": quiet,
         "subtitlePadding": 6,
@@ -196,7 +200,7 @@ def with_caption(
     drawn["title"] = {
         **left,
         "orient": "bottom",
-        "text": [line for text in footer for line in wrap(text, letters)],
+        "text": [line for text in footer for line in wrap(text, letters, break_on_hyphens=False)],
         "fontSize": 11,
         "fontWeight": "normal",
         "color": quiet,
