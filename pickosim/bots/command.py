@@ -332,7 +332,7 @@ def question(hello: Hello, method: str, turn: Turn) -> dict[str, Any]:
 
 
 def _distinct(columns: NDArray[np.uint32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Of columns (c, n), the places of those that differ, and (n,) which of these each is equal to."""
+    """Places of the different columns of (c, n), and for each of the n columns, which of these it equals."""
     if not len(columns):
         return np.zeros(1, np.int64), np.zeros(columns.shape[1], np.int64)
     _, first, which = np.unique(columns, axis=1, return_index=True, return_inverse=True)

@@ -38,7 +38,7 @@ AUDITED_GAMES = 16
 """Games that an audit asks about at most: few, so that it costs less than the question itself."""
 
 MANY_GAMES, MANY_SECONDS = 20_000, 5.0
-"""The 1st, 2nd, 4th, 8th … audit of a method also asks about so many games, more than a batch has, if that is quick."""
+"""The 1st, 2nd, 4th, 8th … audit of a method also asks about this many games, more than a batch has, if that is quick."""
 
 STEPWISE_EVERY = 7
 """One in this many turns of an audited valuation is played question by question."""

@@ -306,7 +306,7 @@ class Batch:
             self._play_out(turn, plan, golden)
 
     def _play_by_questions(self, seat: int, rows: NDArray[np.int32], golden: int) -> None:
-        """Play a turn question by question; in so many games the player has the golden die."""
+        """Play a turn question by question; `golden` is the number of games with the golden die."""
         if golden:
             asked = self.asked[:golden]
             use = np.ones(golden, np.bool_)

@@ -226,7 +226,7 @@ def option_words(kind: int, option: int, tiles: Sequence[int]) -> str:
 
 
 class Judge:
-    """A valuation that judges the turns of any bots, in so many games of a match."""
+    """A valuation that judges the turns of any bots, in a number of games of a match."""
 
     def __init__(self, bot: Valuation, match: Match, games: int, *, decisions: bool) -> None:
         players = len(match.strategies)

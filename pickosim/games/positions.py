@@ -160,7 +160,7 @@ class Positions:
 
     @property
     def notes(self) -> list[str]:
-        """Of a single position: that more tiles are face down than its turns allow, if so."""
+        """A remark if more tiles of a single position are face down than its turns allow."""
         (game,), rules = self.table, self.rules
         flipped, grill = (int(game[name]).bit_count() for name in ("flipped", "grill"))
         held = len(rules.tiles) - flipped - grill

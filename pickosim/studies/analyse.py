@@ -168,7 +168,7 @@ class _Reader:
         }
         self.number = {name: np.zeros(lost.shape[1], np.int64) for name, lost in self.lost.items()}
         self.costliest = np.zeros((blocks, 9), np.int64)
-        """Of each block: what it gave away, and what it was about."""
+        """What each block gave away, and what it was about."""
 
     def read(self, turn: Turn, verdict: Verdict) -> None:
         """Add up a turn."""
