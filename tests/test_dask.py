@@ -219,6 +219,17 @@ class Mine(Strategy):
         return patient(turn) & (turn.total >= TARGET)
 """
 
+LATE = """
+from pickosim.strategies.eager import Eager
+
+
+class Late(Eager):
+    def pick(self, turn):
+        if (turn.number >= {limit}).any():
+            raise RuntimeError("too late")
+        return super().pick(turn)
+"""
+
 
 @pytest.fixture
 def mine(tmp_path, monkeypatch) -> Path:
@@ -264,6 +275,30 @@ def test_a_mistake_of_a_bot_is_reported_with_its_own_path(cluster, mine):
         pickosim.tournament(bots, games=100, scheduler=cluster.scheduler_address)
     assert "bots/mine.py, line 19: raise RuntimeError(" in str(failed.value)
     assert "dask" not in str(failed.value)
+
+
+def test_a_mistake_in_single_games_loses_those_on_a_cluster_too(cluster, mine):
+    """A bot that fails in a few games of many, and one that fails in too many."""
+    bots = ["bots/late.py", "eager", "random"]
+    options = {"games": 400, "seed": 3, "chunk": 50, "save_games": True}
+    ended = {}
+    for limit in (60, 30):
+        (mine / "bots" / "late.py").write_text(LATE.format(limit=limit), encoding="utf-8")
+        for how in ({"workers": 1}, {"scheduler": cluster.scheduler_address}):
+            folder = f"{next(iter(how))}-{limit}"
+            try:
+                ended[folder] = pickosim.tournament(bots, out=folder, **how, **options)
+            except PickosimError as error:
+                ended[folder] = str(error)
+    alone, together = ended["workers-60"], ended["scheduler-60"]
+    assert_same(together, alone)
+    assert 1 <= alone.standings["forfeits"].sum() <= 40
+    assert together.manifest["result"] == alone.manifest["result"]
+    for file in (mine / "workers-60" / "games").iterdir():
+        assert (mine / "scheduler-60" / "games" / file.name).read_bytes() == file.read_bytes()
+    assert "`bots/late.py` failed in" in ended["workers-30"]
+    there = ended["scheduler-30"].replace("scheduler-30", "workers-30")
+    assert there == ended["workers-30"]
 
 
 def test_a_bot_that_is_edited_during_the_run_is_not_sent(cluster, mine):

@@ -241,3 +241,9 @@ def test_no_line_ends_with_a_traceback(place, capfd, monkeypatch):
     assert not failed, f"seed {SEED}, {len(failed)} of {LINES} lines:\n" + "\n".join(
         f"{line}\n    {problem}" for line, problem in failed.items()
     )
+
+
+@pytest.mark.parametrize("line", [["tune", "eager", "--within", "\udcff"]])
+def test_lines_that_ended_with_a_traceback(line, capfd):
+    """Found by made-up lines."""
+    assert not fate(line, capfd)

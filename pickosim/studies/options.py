@@ -163,7 +163,8 @@ def parsed_by(parse: Callable[[Any], Any]) -> AfterValidator:
         try:
             return None if value is None else parse(value)
         except PickosimError as error:
-            raise ValueError(str(error)) from error
+            # Pydantic takes no text that cannot be encoded, such as a name that is not UTF-8.
+            raise ValueError(str(error).encode(errors="backslashreplace").decode()) from error
 
     return AfterValidator(value_of)
 
