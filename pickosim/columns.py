@@ -288,8 +288,11 @@ class Frame:
         return types
 
     def build(self, rows: Iterable[Row]) -> pl.DataFrame:
-        """The table of these rows."""
-        return pl.DataFrame(list(rows), self.schema, orient="row")
+        """The table of these rows, which may have more columns than it shows, and have nothing in some."""
+        names = list(self.schema)
+        return pl.DataFrame(
+            [[row.get(name) for name in names] for row in rows], self.schema, orient="row"
+        )
 
 
 def frames_by_name(*frames: Frame) -> dict[str, Frame]:

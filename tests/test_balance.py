@@ -35,8 +35,7 @@ from pickosim.runs import run as run_module
 from pickosim.runs.folder import RunFolder
 from pickosim.runs.run import Results
 from pickosim.stats.intervals import Estimate
-from pickosim.studies.balance import Balance, Part, on_tile
-from pickosim.studies.balance_findings import findings
+from pickosim.studies.balance import Balance, Part, findings, on_tile
 from pickosim.studies.ladder import strongest
 from pickosim.studies.options import make_options
 from pickosim.studies.pickup_worths import (
@@ -314,7 +313,7 @@ def test_a_handicap_that_does_nothing_has_intervals_that_cover_nothing_95_percen
         "classic", ["tiles={21=1,22=1,23=1,24=2}", "specialists={weasel=22}", "turn_limit=60"]
     )
     repetitions, blocks = 200, 100
-    job = PickupJob((entrant(fickle),), 2, rules, ("weasel",), "gone")
+    job = PickupJob((entrant(fickle),), 2, (Case("weasel", rules),), "gone")
     covered = {"gain": 0, "score_gain": 0}
     for number in range(repetitions):  # every repetition has dice of its own
         sums, _ = job.play(SEED, (repetitions + number) * blocks, blocks)

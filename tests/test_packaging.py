@@ -40,7 +40,7 @@ LAYERS = {
     "stats": "distributions intervals ratings sprt selection",
     "runs": "provenance tasks progress folder workers run",
     "studies": "views schedule measures options kinds study arms matchup_sums shares standings tournament replay ladder rank "
-    "tune variants compare pickup_worths balance_findings balance train_lessons train analyse calibrate experiments warm",
+    "tune variants compare pickup_worths balance train_lessons train analyse calibrate experiments warm",
     "  ": "bench",
     "reports": "layout story odds_text listings views charts page",
     "   ": "api __init__",

@@ -12,6 +12,7 @@ from math import ceil
 from pathlib import Path
 from time import process_time
 
+import numpy as np
 import polars as pl
 
 from pickosim.amounts import LANE
@@ -158,7 +159,7 @@ class Chunk:
             for piece in chunks(self.blocks.start, self.blocks.stop, self.job.most_blocks):
                 first = lane(self.lane) + piece.start
                 played, tallies = self.job.play(self.seed, first, len(piece))
-                sums = add(sums, played)
+                sums = add(sums, {"games": np.array(len(piece) * self.job.games)} | played)
                 if save_games:
                     frames.append(self.job.saved(tallies, self.lane, self.seed, first))
         return sums, parquet(pl.concat(frames)) if save_games else b""

@@ -6,34 +6,51 @@ the same dice. A level is a bot that plays all seats, with a number of players.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import KW_ONLY
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, replace
 from functools import cached_property
-from math import ceil
+from itertools import combinations
+from math import ceil, hypot
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
+import polars as pl
 from pydantic.dataclasses import dataclass
 
-from pickosim.amounts import listed, parse_count, parse_share, split_list
+from pickosim.amounts import (
+    amount_text,
+    listed,
+    parse_count,
+    parse_share,
+    quoted,
+    sentence,
+    split_list,
+)
 from pickosim.bots.entrants import Entrant, make_entrants
-from pickosim.columns import Frame
+from pickosim.columns import Frame, Row
 from pickosim.errors import PickosimError, suggest
 from pickosim.games.match import make_match
 from pickosim.rule_files import rules_text
 from pickosim.rules import SPECIALISTS, RuleSet
+from pickosim.runs.run import Results
 from pickosim.runs.tasks import Sums
-from pickosim.stats.intervals import stratified_mean
+from pickosim.stats.distributions import normal_quantile
+from pickosim.stats.intervals import CONFIDENCE, Estimate, simultaneous, stratified_mean
 from pickosim.studies.arms import (
     LARGEST_CHUNK,
     NO_PILOT,
     SMALLEST_CHUNK,
     Chunk,
-    Job,
     chunks_of,
     seconds_per_game,
 )
-from pickosim.studies.balance_findings import VIEWS, findings, remarks_of, the
-from pickosim.studies.ladder import strongest
+from pickosim.studies.ladder import strength, strongest
+from pickosim.studies.measures import (
+    SIGNIFICANCE,
+    half_width,
+    is_significant,
+    value_text,
+    with_adjusted,
+)
 from pickosim.studies.options import (
     CHECKED,
     OneRuleSet,
@@ -48,27 +65,33 @@ from pickosim.studies.options import (
     written,
 )
 from pickosim.studies.pickup_worths import (
+    BALANCED,
     FRAMES,
-    MAIN_FRAME,
+    GROUPS,
+    LEVEL,
+    POWER,
+    TOO_STRONG,
+    TOO_WEAK,
+    UNDECIDED,
     Case,
-    CaseJob,
     Level,
     PickupJob,
-    Varied,
     pickup_group_rows,
     pickup_rows,
+    rounded_up,
     sensitivity_rows,
-    worth_moments,
+    worth,
 )
 from pickosim.studies.schedule import blocks_for, looks
 from pickosim.studies.study import (
     Frames,
     OneRuleSetStudy,
     about_few_blocks,
-    about_unfinished,
+    about_precision,
     stored,
     study_function,
 )
+from pickosim.studies.views import Crossed, Dots, Drawn, Lines, View, distinct
 
 DEFAULT_GAMES, DEFAULT_CAP = "10k", "1M"
 
@@ -130,6 +153,236 @@ class Part(NamedTuple):
     players: int
     specialist: str = ""
 
+    @property
+    def ordinary(self) -> Part:
+        """The part of the ordinary games of the same bot and number of players."""
+        return Part(self.level, self.players)
+
+
+# --------------------------------------------------------------------------------------------------- views
+
+LEVEL_WORDS = "({bot}, {players} players)"
+"""A level of play in a title."""
+
+
+def _ordered(results: Results, rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows about specialists in the order of what a pick-up of them is worth over all levels, the greatest first."""
+    order = (
+        results.pickups.group_by("specialist", maintain_order=True)
+        .agg(pl.col("gain").mean())
+        .sort("gain", descending=True, nulls_last=True, maintain_order=True)["specialist"]
+    )
+    place = pl.col("specialist").replace_strict(order, pl.int_range(len(order), eager=True))
+    return rows.sort(place, maintain_order=True)
+
+
+def _by_worth(results: Results) -> pl.DataFrame:
+    """Pick-ups in that order, with what their verdicts are about: the worth that each is compared with, and the band around it."""
+    return _ordered(results, results.pickups).with_columns(
+        centre=pl.col("gain") - pl.col("from_others"),
+        nothing=pl.col("from_others") - pl.col("gain"),
+        band=pl.lit(results.manifest["plan"]["band"]),
+        words=pl.format(
+            "{}: a pick-up is worth {} points",
+            "verdict",
+            pl.col("gain").map_elements(lambda gain: f"{100 * gain:+.2f}", pl.String),
+        ),
+    )
+
+
+def _worth_chart(results: Results) -> Dots:
+    """What pick-ups are worth, with the intervals that were judged; without verdicts, with their own."""
+    worth = Dots("gain", "specialist", "points of win share", panel=LEVEL, at=0, rows=_by_worth)
+    if results.pickups["verdict"].is_null().all():
+        return replace(worth, tested=True)
+    return replace(
+        worth,
+        value="from_others",
+        above="nothing",
+        at="centre",
+        band="band",
+        remark="words",
+    )
+
+
+def _of_groups(by: str, title: str, words: str, *text: Crossed) -> View:
+    """Pick-ups told apart by phase, standing or former specialist."""
+    return View(
+        FRAMES["pickups_by"],
+        title,
+        f"What a pick-up is worth in points of win share, {words}; bars are 95 % intervals.",
+        name=f"pickups-by-{by}",
+        rows=lambda results: results.pickups_by.filter(by=by),
+        chart=Dots(
+            "gain",
+            "group",
+            "points of win share",
+            panel="specialist",
+            group=LEVEL,
+            at=0,
+            rows=lambda results: _ordered(results, results.pickups_by.filter(by=by)),
+        ),
+        text=text,
+    )
+
+
+def _groups_in_order(results: Results, rows: Sequence[Row]) -> tuple[list[str], list[str]]:
+    present = distinct(rows, "group")
+    return [group for _, group in GROUPS if group in present], distinct(rows, "specialist")
+
+
+def _number_title(results: Results, rows: Sequence[Row]) -> str:
+    name = rows[0]["specialist"].replace("-", " ").capitalize()
+    return f"{name} by {{option}}: worth of a pick-up {LEVEL_WORDS}".format(**rows[0])
+
+
+def _of_settings(what: str, *text: Crossed | Drawn) -> Iterator[View]:
+    """The worth and the number of pick-ups by starting tile or number, as lines."""
+    name = what.split()[-1]
+
+    def rows(results: Results) -> pl.DataFrame:
+        is_tile = pl.col("option").str.starts_with("specialists.")
+        return results.sensitivity.filter(is_tile == (name == "tile"))
+
+    where = "All else is as in the rules, whose own setting has a ring"
+    lines = Lines(
+        "gain",
+        "setting",
+        "points of win share",
+        panel="specialist option",
+        group=LEVEL,
+        at=0,
+        ringed="as_given",
+        called="option setting",
+        rows=lambda results: _ordered(results, rows(results)),
+    )
+    yield View(
+        FRAMES["sensitivity"],
+        f"Worth by {what}",
+        f"What a pick-up is worth, in win share. {where}; bars are 95 % intervals.",
+        name=f"worth-by-{name}",
+        rows=rows,
+        chart=lines,
+        text=text,
+    )
+    yield View(
+        FRAMES["sensitivity"],
+        f"Pick-ups by {what}",
+        f"How often per game a player gains the specialist (the raven: is paid by it). {where}.",
+        name=f"pick-ups-by-{name}",
+        columns=f"{LEVEL} specialist option setting games pick_ups",
+        rows=rows,
+        chart=replace(lines, value="pick_ups", axis="pick-ups per game", at=None),
+    )
+
+
+def _asked(results: Results) -> pl.DataFrame:
+    """The rows that the headline is about."""
+    pickups = results.pickups
+    (first, *_) = asked_level(pickups.to_dicts(), strongest(distinct(pickups.to_dicts(), "bot")))
+    return pickups.filter(bot=first["bot"], players=first["players"])
+
+
+_WORTHS = Drawn(
+    f"What a pick-up is worth {LEVEL_WORDS}: points of win share, {{games}} games",
+    "specialist gain verdict from_others score_gain pick_ups",
+    "gain",
+    {
+        "gain": "points ",
+        "from_others": "vs others",
+        "score_gain": "worms",
+        "pick_ups": "per game",
+    },
+    each=LEVEL,
+)
+
+VIEWS = (
+    View(
+        FRAMES["pickups"],
+        "What a pick-up is worth",
+        "Ordinary games, branched whenever a player gains the specialist: played on as they are, and without it, with "
+        "the same dice. The difference in that player's win share is what the pick-up causes. The upright line is what it "
+        "is compared with: the mean of all specialists without the highest and the lowest (with fewer than four: the "
+        "mean of the others); the shaded band around it is what counts as balanced. Bars are the intervals of that "
+        "difference, corrected for the number of specialists: the verdict is too strong or too weak where a bar lies "
+        "outside the band, and balanced where it lies inside. The table also says what players who hold the specialist "
+        "at the end win above an even share. This is an association, not what the specialist is worth: players who are "
+        "winning anyway get more of them.",
+        key="Dots: what a pick-up adds to the win share of the player. Upright line: the mean of the other specialists that "
+        "it is compared with; shaded: what counts as balanced. Bars: 95 % intervals of that difference, corrected for the "
+        "number of specialists.",
+        columns=f"specialist gain± verdict from_others± {LEVEL} pick_ups± score_gain± held_above_even± more_games "
+        "p_value p_adjusted games",
+        chart=_worth_chart,
+        text=(_WORTHS,),
+        brief=(replace(_WORTHS, rows=_asked),),
+        is_open=True,
+        leads=True,
+    ),
+    View(
+        FRAMES["pickups"],
+        "A pick-up in worms",
+        "The same games: what a pick-up adds to the score of the player. A specialist can bring rivals as much once it is "
+        "theirs, and then it does not change who wins.",
+        name="pickups-score",
+        columns=f"{LEVEL} specialist games score_gain±",
+        chart=Dots(
+            "score_gain", "specialist", "worms at the end", panel=LEVEL, at=0, rows=_by_worth
+        ),
+    ),
+    _of_groups(
+        "phase",
+        "A pick-up by phase",
+        "by the tiles left on the grill after the pick-up",
+        Crossed(
+            "group",
+            "specialist",
+            "gain",
+            _groups_in_order,
+            f"Pick-ups by phase, standing and former specialist, points of win share {LEVEL_WORDS}\n"
+            "95 %: ± {error:.2g} at most",
+            "gained",
+            each=LEVEL,
+            rows=lambda results: results.pickups_by,
+        ),
+    ),
+    _of_groups("standing", "A pick-up by standing", "by how the player stood before, by score"),
+    _of_groups(
+        "former",
+        "A pick-up by what was held",
+        "by whether the player held another specialist before",
+    ),
+    *_of_settings(
+        "starting tile",
+        Crossed(
+            "setting",
+            "specialist",
+            "gain",
+            lambda results, rows: (
+                sorted(distinct(rows, "setting"), key=int),
+                distinct(rows, "specialist"),
+            ),
+            f"Worth of a pick-up by starting tile, points of win share {LEVEL_WORDS}\n"
+            "95 %: ± {error:.2g} at most; {games} games each; ° as given",
+            "tile",
+            is_number=True,
+            each=LEVEL,
+            marked="as_given",
+        ),
+    ),
+    *_of_settings(
+        "number",
+        Drawn(
+            _number_title,
+            "setting gain pick_ups games",
+            "gain",
+            {"setting": "° as given", "gain": "points", "pick_ups": "per game"},
+            each=f"{LEVEL} specialist option",
+            marked="as_given",
+        ),
+    ),
+)
+
 
 @dataclass(frozen=True, config=CHECKED)
 class Balance(OneRuleSetStudy):
@@ -143,7 +396,6 @@ class Balance(OneRuleSetStudy):
     sources: ClassVar[tuple[str, ...]] = ("studies.pickup_worths",)
     frame_types: ClassVar = FRAMES
     views: ClassVar = VIEWS
-    main_frame: ClassVar[str] = MAIN_FRAME
     examples: ClassVar[tuple[str, ...]] = (
         "pickosim balance --players 4 --bots eager",
         "pickosim balance --specialists weasel,raven --precision 0.3%",
@@ -312,35 +564,35 @@ class Balance(OneRuleSetStudy):
 
     def stage(self, number: int, sums: Sequence[Sums]) -> list[Chunk]:
         """Ordinary games up to the next look; when all worths are certain enough, the settings."""
-        pickups = [
+        ordinary = [
             chunk
             for k, part in enumerate(self.layout)
             if not part.specialist and not self._is_certain(sums[k])
             for chunk in self._chunks(
                 k,
-                PickupJob(*self._who(part), self.rule_set, self.measured, self.control),
-                range(_blocks(sums[k]), self._next_look(sums[k])),
+                tuple(Case(name, self.rule_set) for name in self.measured),
+                range(
+                    _blocks(sums[k]), next(look for look in self.looks if look > _blocks(sums[k]))
+                ),
             )
         ]
-        if pickups:
-            return pickups
-        return [
+        return ordinary or [
             chunk
             for k, part in enumerate(self.layout)
             if part.specialist and not sums[k]
             for chunk in self._chunks(
                 k,
-                CaseJob(*self._who(part), tuple(self._cases(part.specialist)), self.control),
-                range(ceil(self._played(part, sums) / SIDE_SHARE)),
+                self._cases(part.specialist),
+                range(ceil(_blocks(sums[self.layout.index(part.ordinary)]) / SIDE_SHARE)),
             )
         ]
 
-    def _who(self, part: Part) -> tuple[tuple[Entrant], int]:
-        return (self.entrants[part.level],), part.players
-
-    def _chunks(self, part: int, job: Job, blocks: range) -> Iterator[Chunk]:
-        size = self.chunk_sizes[self.layout[part].level]
-        return chunks_of(part, job, self.seed, blocks, size, self.lane(part))
+    def _chunks(self, number: int, cases: tuple[Case, ...], blocks: range) -> Iterator[Chunk]:
+        part = self.layout[number]
+        bots = (self.entrants[part.level],)
+        job = PickupJob(bots, part.players, cases, self.control, grouped=not part.specialist)
+        size = self.chunk_sizes[part.level]
+        return chunks_of(number, job, self.seed, blocks, size, self.lane(number))
 
     @cached_property
     def looks(self) -> list[int]:
@@ -353,9 +605,6 @@ class Balance(OneRuleSetStudy):
                 taken.append(look)
         return taken[1:]
 
-    def _next_look(self, sums: Sums) -> int:
-        return next(look for look in self.looks if look > _blocks(sums))
-
     def _is_certain(self, sums: Sums) -> bool:
         """Whether all worths are known as well as was asked for, or the games are used up."""
         if not sums:
@@ -366,18 +615,11 @@ class Balance(OneRuleSetStudy):
 
     def _half_width(self, sums: Sums) -> float:
         """Half the widest interval of a worth."""
-        moments = [worth_moments(sums, self.measured.index(name)) for name in self.asked]
+        moments = [worth(sums, self.measured.index(name)) for name in self.asked]
         ends = [stratified_mean([own]).interval() for own in moments if own is not None]
         return max(((high - low) / 2 for low, high in ends), default=0.0)
 
-    def _widest(self, sums: Sequence[Sums]) -> float:
-        return max(self._half_width(level.sums) for _, level in self._played_parts(sums, False))
-
-    def _played(self, part: Part, sums: Sequence[Sums]) -> int:
-        """Ordinary games of the level and number of players of a part."""
-        return _blocks(sums[self.layout.index(Part(part.level, part.players))])
-
-    def _played_parts(self, sums: Sequence[Sums], settings: bool) -> list[tuple[Part, Level]]:
+    def _played(self, sums: Sequence[Sums], settings: bool) -> list[tuple[Part, Level]]:
         """The parts that have been played: those of ordinary games, or those of settings."""
         return [
             (part, Level(self.entrants[part.level].name, part.players, own))
@@ -385,50 +627,33 @@ class Balance(OneRuleSetStudy):
             if bool(part.specialist) is settings and own
         ]
 
-    # ------------------------------------------------------------------------- tiles and numbers
+    def _widest(self, sums: Sequence[Sums]) -> float:
+        return max(self._half_width(level.sums) for _, level in self._played(sums, False))
 
-    def _tiles(self, specialist: str) -> list[int]:
-        """Where a specialist may be put; who stands there changes places with it, if it has one."""
-        places = _places(self.rule_set)
+    def _cases(self, specialist: str) -> tuple[Case, ...]:
+        """The specialist on every tile, then with every value of the number of the rules that is about it.
+
+        Who stands on the tile changes places with it, if it has one; otherwise such tiles are left out.
+        """
+        rules, places = self.rule_set, _places(self.rule_set)
         swaps = isinstance(places.get(specialist), int)
         taken = {place for name, place in places.items() if name != specialist}
-        return [tile for tile in self.rule_set.tiles if swaps or tile not in taken]
-
-    def _numbers(self, specialist: str) -> list[object]:
-        """The values of the number that is about a specialist, that of the rules among them."""
-        if specialist not in NUMBER_OPTIONS:
-            return []
-        option, values = NUMBER_OPTIONS[specialist]
-        current = self.rule_set.as_dict()[option]
-        if current in values:
-            return list(values)
-        return sorted([*values, current]) if isinstance(current, int) else [current, *values]  # type: ignore[type-var]
-
-    def _cases(self, specialist: str) -> list[Case]:
-        """Every starting tile, then every number."""
-        tiles = [on_tile(self.rule_set, specialist, tile) for tile in self._tiles(specialist)]
-        numbers = self._numbers(specialist)
-        option = NUMBER_OPTIONS[specialist][0] if numbers else ""
-        rules = [*tiles, *(self.rule_set.with_options({option: value}) for value in numbers)]
-        return [Case(specialist, changed) for changed in rules]
-
-    @property
-    def _played_rules(self) -> list[RuleSet]:
-        """Those as given and, with sensitivity, those of all settings."""
-        asked = self.asked if self.sensitivity else ()
-        settings = [case.rules for name in asked for case in self._cases(name)]
-        return list(dict.fromkeys([self.rule_set, *settings]))
-
-    def _varied(self, sums: Sequence[Sums]) -> Iterator[Varied]:
-        """All that sensitivity is about, specialist by specialist."""
-        for (_, _, name), level in self._played_parts(sums, True):
-            variants = [case.rules for case in self._cases(name)]
-            tiles, every = len(self._tiles(name)), range(len(variants))
-            place = f"specialists.{name}"
-            yield Varied(level, name, place, variants[:tiles], every[:tiles], self.rule_set)
-            if variants[tiles:]:
-                option = NUMBER_OPTIONS[name][0]
-                yield Varied(level, name, option, variants[tiles:], every[tiles:], self.rule_set)
+        tiles = [tile for tile in rules.tiles if swaps or tile not in taken]
+        cases = [
+            Case(specialist, on_tile(rules, specialist, tile), f"specialists.{specialist}")
+            for tile in tiles
+        ]
+        if specialist in NUMBER_OPTIONS:
+            option, values = NUMBER_OPTIONS[specialist]
+            current = rules.as_dict()[option]
+            if current not in values:
+                values = (current, *values)
+                if isinstance(current, int):
+                    values = tuple(sorted(values))  # type: ignore[type-var]
+            cases += [
+                Case(specialist, rules.with_options({option: value}), option) for value in values
+            ]
+        return tuple(cases)
 
     # ------------------------------------------------------------------------------------- results
 
@@ -441,52 +666,62 @@ class Balance(OneRuleSetStudy):
             if name != "sensitivity" or self.sensitivity
         }
 
-    def frames(self, sums: Sequence[Sums]) -> Frames:
-        """All result tables."""
-        levels = [level for _, level in self._played_parts(sums, False)]
-        rows: dict[str, Any] = {
-            "pickups": pickup_rows(levels, self.measured, self.asked, self.band),
+    def rows(self, sums: Sequence[Sums]) -> dict[str, Iterable[Row]]:
+        """The rows of all tables."""
+        levels = [level for _, level in self._played(sums, False)]
+        settings = [
+            (level, self._cases(part.specialist)) for part, level in self._played(sums, True)
+        ]
+        return {
+            "pickups": self.noted(pickup_rows(levels, self.measured, self.asked, self.band)),
             "pickups_by": pickup_group_rows(levels, self.measured, self.asked),
-            "sensitivity": sensitivity_rows(list(self._varied(sums))),
+            "sensitivity": sensitivity_rows(settings, self.rule_set),
         }
-        frames = {name: frame.build(rows[name]) for name, frame in self.tables.items()}
-        return frames | {"pickups": self.with_notes(frames["pickups"])}
 
     def status(self, sums: Sequence[Sums]) -> str:
         """How certain the least certain worth is."""
         return f"worth within ± {100 * self._widest(sums):.2f} points"
 
-    def summary(self, sums: Sequence[Sums], frames: Frames) -> dict[str, Any]:
-        """What the tables do not say: the answer in sentences, and what to keep in mind."""
+    def findings(self, sums: Sequence[Sums], frames: Frames) -> dict[str, Any]:
+        """The verdict of the strongest bot, and what else stands out."""
         names = [entrant.name for entrant in self.entrants]
         headline, sentences = findings(frames, strongest(names), self.band)
-        widest = self._widest(sums)
-        unfinished = sum(int(part["unfinished"]) for part in sums)
         return {
-            "games": sum(int(part["games"]) for part in sums),
-            "unfinished": unfinished,
-            "widest_half": widest,
+            "widest_half": self._widest(sums),
             "headline": headline,
             "sentences": sentences,
-            "remarks": [
-                *self._about_games(widest),
-                *self.about_bots(
-                    [(rules, players) for rules in self._played_rules for players in self.players]
-                ),
-                *about_few_blocks(min(map(_blocks, sums))),
-                *remarks_of(self.asked, self.control, self.sensitivity),
-                *about_unfinished(unfinished),
-            ],
         }
 
-    def _about_games(self, widest: float) -> Iterator[str]:
+    def remarks(self, sums: Sequence[Sums], frames: Frames) -> Iterator[str]:
+        """How certain the figures are, and how they are meant."""
         if self.precision is not None:
-            reached = widest <= self.precision
-            yield (
-                f"The widest 95 % interval of a pick-up's worth is ± {100 * widest:.3f} points of win share; "
-                f"± {100 * self.precision:g} were asked for"
-                f"{'.' if reached else f', and not reached within {self.cap:,} games.'}"
+            yield about_precision(
+                "a pick-up's worth",
+                f"± {100 * self._widest(sums):.3f} points of win share",
+                f"± {100 * self.precision:g}",
+                "" if self._widest(sums) <= self.precision else f"{self.cap:,} games",
             )
+        settings = self.asked if self.sensitivity else ()
+        cases = [case for name in settings for case in self._cases(name)]
+        rules = dict.fromkeys([self.rule_set, *(case.rules for case in cases)])
+        yield from self.about_bots([(each, players) for each in rules for players in self.players])
+        yield from about_few_blocks(min(map(_blocks, sums)))
+        instead = "gone" if self.control == "gone" else "back on the grill"
+        raven = " The raven is never held; a pick-up is the bratworm it pays."
+        yield (
+            "A pick-up is measured by playing the game on twice from that moment with the same dice: as it is, and "
+            f"with the specialist {instead}, the former one kept.{raven if 'raven' in self.asked else ''}"
+        )
+        if self.sensitivity:
+            yield (
+                "By starting tile and number, other games are played by the changed rules and branched at every pick-up; a "
+                "specialist that stood on that tile changes places with it."
+            )
+        yield (
+            "The verdicts with a bot hold together with 95 %: their intervals are corrected for the number of specialists. "
+            f"* significant: p below {SIGNIFICANCE:g}, corrected for all comparisons of its table (Holm). Other "
+            "intervals are 95 % each."
+        )
 
 
 def _places(rules: RuleSet) -> dict[str, object]:
@@ -506,6 +741,213 @@ def on_tile(rules: RuleSet, specialist: str, tile: int) -> RuleSet:
 
 def _blocks(sums: Sums) -> int:
     return int(sums["blocks"]) if sums else 0
+
+
+# -------------------------------------------------------------------------------------- in sentences
+
+EVERYBODY = {2: "both", 3: "all three", 4: "all four", 5: "all five", 6: "all six", 7: "all seven"}
+"""All players of a game."""
+
+
+def findings(
+    tables: Mapping[str, pl.DataFrame], strongest: str, band: float
+) -> tuple[str, list[str]]:
+    """The answer in a sentence, and more sentences; the verdict is that of the strongest level of play."""
+    pickups = tables["pickups"].to_dicts()
+    gained = [row for row in pickups if row["gain"] is not None]
+    if not gained:
+        return "Nobody gained any of these specialists in these games.", []
+    phases = tables["pickups_by"].filter(bot=strongest, by="phase").to_dicts()
+    sentences = [
+        *_verdicts([row for row in pickups if row["verdict"] is not None], strongest),
+        *_by_level(gained),
+        *_phases(phases, strongest),
+        *_holders(gained),
+        *(_sensitivity(tables["sensitivity"]) if "sensitivity" in tables else []),
+    ]
+    return _headline(asked_level(gained, strongest), band), sentences
+
+
+def the(specialist: str) -> str:
+    """A specialist in a sentence."""
+    return f"the {specialist.replace('-', ' ')}"
+
+
+def level_words(row: Row) -> str:
+    """A level of play and a number of players."""
+    return f"{quoted(row['bot'])}, {row['players']} players"
+
+
+def asked_level(rows: Sequence[Row], strongest: str) -> list[Row]:
+    """The rows of the strongest level of play, with four players or else the first number of them."""
+    own = [row for row in rows if row["bot"] == strongest]
+    sizes = [row["players"] for row in own]
+    return [row for row in own if row["players"] == (4 if 4 in sizes else sizes[0])]
+
+
+def _grouped(rows: Iterable[Row], key: Callable[[Row], Any]) -> dict[Any, list[Row]]:
+    groups: dict[Any, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(key(row), []).append(row)
+    return groups
+
+
+def _headline(rows: Sequence[Row], band: float) -> str:
+    """Who plays, which specialists are too strong, too weak or balanced then, and what was judged."""
+    first, words = rows[0], strength(rows[0]["bot"])
+    who = f"{EVERYBODY[first['players']]} play like {quoted(first['bot'])}{f', {words}' if words else ''}"
+    judged = [row for row in rows if row["verdict"] is not None]
+    if not judged:
+        return f"A pick-up of {the(first['specialist'])} is worth {value_text(first, 'gain')} points of win share when {who}."
+    by_verdict = _grouped(judged, lambda row: row["verdict"])
+    verdicts = []
+    for verdict in (TOO_STRONG, TOO_WEAK, BALANCED, UNDECIDED):
+        if own := by_verdict.get(verdict):
+            named = [f"{the(row['specialist'])} ({value_text(row, 'from_others')})" for row in own]
+            verdicts.append(f"{listed(named)} {'is' if len(own) == 1 else 'are'} {verdict}")
+    centres = {round(row["gain"] - row["from_others"], 9) for row in judged}
+    against = "the mean without the highest and the lowest" if len(judged) > 3 else "the others"
+    mean = f" ({100 * centres.pop():+.2f})" if len(centres) == 1 else ""
+    return (
+        f"When {who}: {'; '.join(verdicts)}. Points of win share per pick-up, compared with {against}{mean}; within "
+        f"± {100 * band:g} is balanced."
+    )
+
+
+def _verdicts(rows: Sequence[Row], strongest: str) -> Iterator[str]:
+    """How many more games would decide; where bots and numbers of players disagree."""
+    if not rows:
+        return
+    first = asked_level(rows, strongest)
+    yield from _undecided([row for row in first if row["verdict"] == UNDECIDED])
+    against = []
+    for row in first:
+        others = [
+            f"{other['verdict']} with {level_words(other)}"
+            for other in rows
+            if other["specialist"] == row["specialist"]
+            and len({UNDECIDED, row["verdict"], other["verdict"]}) == 3  # both decided
+        ]
+        if others:
+            against.append(f"{the(row['specialist'])} is {row['verdict']}, but {listed(others)}")
+    if against:
+        yield f"With {level_words(first[0])}, {'; '.join(against)}."
+
+
+def _undecided(rows: Sequence[Row]) -> Iterator[str]:
+    """What to play for a verdict on specialists that have none yet."""
+    within_reach = [row for row in rows if row["more_games"] is not None]
+    wanted: list[str] = []
+    for row in sorted(within_reach, key=lambda row: row["more_games"]):
+        more, total = row["more_games"], rounded_up(row["games"] + row["more_games"])
+        play = f"{more:,}" if wanted else f"play about {more:,} more games"
+        wanted.append(f"on {the(row['specialist'])}, {play}: `--games {amount_text(total)}`")
+    if wanted:
+        yield f"To decide {'; '.join(wanted)} (a verdict in about {100 * POWER:.0f} % of such runs)."
+    if edge := [the(row["specialist"]) for row in rows if row["more_games"] is None]:
+        verb = "is" if len(edge) == 1 else "are"
+        yield sentence(
+            f"{listed(edge)} {verb} at the edge of the band, where no number of games decides"
+        )
+
+
+def _by_level(gained: Sequence[Row]) -> Iterator[str]:
+    """The specialist whose worth depends most on who plays, with the same number of players, if any does."""
+    pairs = []
+    for rows in _grouped(gained, lambda row: (row["specialist"], row["players"])).values():
+        for low, high in map(_ends, combinations(rows, 2)):
+            error = hypot(half_width(low, "gain"), half_width(high, "gain")) / _quantile(CONFIDENCE)
+            apart = Estimate(high["gain"] - low["gain"], error)
+            pairs.append({"apart": apart.mean, "p_value": apart.p_value, "low": low, "high": high})
+    clear = [pair for pair in with_adjusted(pairs) if is_significant(pair)]
+    if clear:
+        most = max(clear, key=lambda pair: pair["apart"])
+        low, high = most["low"], most["high"]
+        yield (
+            f"The worth depends on who plays, significantly in {len(clear)} of {len(pairs)} comparisons: a "
+            f"pick-up of {the(high['specialist'])} is worth {value_text(high, 'gain')} points with {level_words(high)}, and "
+            f"{value_text(low, 'gain')} with {quoted(low['bot'])}."
+        )
+
+
+def _ends(rows: Sequence[Row]) -> tuple[Row, Row]:
+    """The rows where a pick-up is worth least and most."""
+    return min(rows, key=lambda row: row["gain"]), max(rows, key=lambda row: row["gain"])
+
+
+def _quantile(confidence: float) -> float:
+    return normal_quantile(0.5 + confidence / 2)
+
+
+def _phases(rows: Sequence[Row], strongest: str) -> Iterator[str]:
+    """The phase in which a pick-up is worth most, if that is significantly more than in another.
+
+    Intervals are widened so that those of all phases hold together, however they depend on each other (Bonferroni);
+    so phases whose intervals do not overlap differ.
+    """
+    own = asked_level(rows, strongest) if rows else []
+    wider = _quantile(simultaneous(CONFIDENCE, len(own))) / _quantile(CONFIDENCE)
+    for name in ("gain_low", "gain_high"):
+        own = [row | {name: row["gain"] + wider * (row[name] - row["gain"])} for row in own]
+    ends = [_ends(phases) for phases in _grouped(own, lambda row: row["specialist"]).values()]
+    apart = [(high["gain_low"] - low["gain_high"], low, high) for low, high in ends]
+    gap, low, high = max(apart, key=lambda each: each[0], default=(0, {}, {}))
+    if gap > 0:
+        yield (
+            f"By phase, {the(high['specialist'])} differs most ({level_words(high)}): {value_text(high, 'gain')} points per "
+            f"pick-up with {high['group']}, and {value_text(low, 'gain')} with {low['group']}."
+        )
+
+
+def _holders(gained: Sequence[Row]) -> Iterator[str]:
+    """Where the association misleads most: what holders win above even is furthest above the worth of a pick-up."""
+    held = [row for row in gained if row["held_above_even"] is not None]
+    row = max(held, key=lambda row: row["held_above_even"] - row["gain"], default=None)
+    if row is None:
+        return
+    errors = half_width(row, "held_above_even") + half_width(row, "gain")
+    if row["held_above_even"] - row["gain"] > errors:
+        yield (
+            f"Players who hold {the(row['specialist'])} at the end ({level_words(row)}) win "
+            f"{value_text(row, 'held_above_even')} points compared with an even share; that is an association, not its "
+            f"effect: a pick-up is worth {value_text(row, 'gain')} points."
+        )
+
+
+def _sensitivity(sensitivity: pl.DataFrame) -> Iterator[str]:
+    """What a pick-up is worth at both ends of each number; of all tiles, where it is worth most and least."""
+    rows = [row for row in sensitivity.to_dicts() if row["gain"] is not None]
+    tiles, numbers = (
+        [row for row in rows if ("." in row["option"]) is dot] for dot in (True, False)
+    )
+    for settings in _grouped(
+        numbers, lambda row: (row["specialist"], row["option"], level_words(row))
+    ).values():
+        low, high = _ends(settings)
+        option, specialist, level = low["option"], the(low["specialist"]), level_words(low)
+        least, most = value_text(low, "gain"), value_text(high, "gain")
+        if any(map(is_significant, settings)):
+            yield (
+                f"By {option}, a pick-up of {specialist} ({level}) is worth from {least} "
+                f"({option}={low['setting']}) to {most} points ({option}={high['setting']})."
+            )
+        else:
+            yield (
+                f"By {option}, what a pick-up of {specialist} is worth ({level}) differs nowhere significantly "
+                f"from that with the value as given: {least} to {most} points."
+            )
+    for level, settings in _grouped(tiles, level_words).items():
+        row = min(settings, key=lambda row: row["pick_ups"])
+        clear = [row for row in settings if is_significant(row)]
+        others = sum(not row["as_given"] for row in settings)
+        differs = f"differs significantly from that as given in {len(clear)} of {others} cases"
+        if clear:
+            top = max(clear, key=lambda row: abs(row["difference"]))
+            differs += f", most for {the(top['specialist'])} on {top['setting']} ({value_text(top, 'gain')} points)"
+        yield (
+            f"By starting tile, what a pick-up is worth ({level}) {differs}; pick-ups are fewest for "
+            f"{the(row['specialist'])} on {row['setting']}: {row['pick_ups']:.2f} per game."
+        )
 
 
 balance = study_function(Balance)

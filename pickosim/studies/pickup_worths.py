@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, inf, isfinite, sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,61 +75,111 @@ SUMS_SIZE = 8
 """What is added up of a game takes about as much memory as this many results of games."""
 
 
-class Branches(NamedTuple):
-    """B games with all that their pick-ups brought: E pick-ups."""
+@dataclass(frozen=True)
+class Case:
+    """A specialist whose pick-ups are measured, the rules of the game, and which option of them varies, if any."""
 
-    pickups: Pickups
-    """(E,)"""
-    wins: Ints
-    """(E,): what the gainer won with the pick-up minus without it, in PARTS."""
-    scores: Ints
-    """(E,): the same for its score."""
-    held: Ints
-    """(2, S, B): whether a player holds each specialist at the end of the game itself, and what that player won."""
-    games: int
-    """How many were played, branches included."""
-    unfinished: int
+    specialist: str
+    rules: RuleSet
+    option: str = ""
 
 
-def play_branches(
-    arm: Arm, specialists: Sequence[str], control: Control, seed: int, first: int, blocks: int
-) -> Branches:
-    """Play blocks of an arm, each game branched at every pick-up of these specialists."""
-    wanted = np.array([name in specialists for name in SPECIALISTS])
-    pieces = []
-    for start in range(0, blocks, BRANCHED):
-        number = min(BRANCHED, blocks - start)
-        played = branch_pickups(arm.match(seed), first + start, number, wanted, control)
-        pieces.append(_branches(played, start))
-    *arrays, games, unfinished = zip(*pieces, strict=True)
-    pickups, wins, scores, held = (np.concatenate(parts, axis=-1) for parts in arrays)
-    return Branches(pickups, wins, scores, held, sum(games), sum(unfinished))
+@dataclass(frozen=True)
+class PickupJob(ArmsJob):
+    """What pick-ups bring, case by case, all with the same dice; one bot takes all seats."""
+
+    players: int
+    cases: tuple[Case, ...]
+    control: Control
+    grouped: bool = True
+    """Whether pick-ups are also added up group by group."""
+
+    @property
+    def arms(self) -> list[Arm]:
+        """The rules of all cases, each once; their branches are not known before."""
+        bots = (self.entrants[0].spec,) * self.players
+        return [Arm(bots, rules) for rules in dict.fromkeys(case.rules for case in self.cases)]
+
+    @property
+    def in_hand(self) -> int:
+        """As if these many results were kept of each game."""
+        return SUMS_SIZE
+
+    def play(self, seed: int, first: int, blocks: int) -> tuple[Sums, list[Tally]]:
+        """For C cases and G groups of pick-ups.
+
+        `picked` (C, G, 3): their number, and what they brought in wins (in PARTS) and score; `picked_products`
+        (C, G, 3, 3): one with another, block by block. `across` (2 C, 2 C): the same of all numbers, then all
+        wins, of all cases. `held` (C, 2): the games that end with a holder, and what the holder wins (in
+        PARTS); `held_products` (C, 2, 2).
+        """
+        groups = len(GROUPS) if self.grouped else 1
+        totals = np.zeros((len(self.cases), groups, 3, blocks), np.int64)
+        held = np.zeros((len(self.cases), 2, blocks), np.int64)
+        games = unfinished = 0
+        for arm in self.arms:
+            measured = {
+                k: SPECIALISTS.index(case.specialist)
+                for k, case in enumerate(self.cases)
+                if case.rules == arm.rules
+            }
+            wanted = np.isin(np.arange(len(SPECIALISTS)), list(measured.values()))
+            for start in range(0, blocks, BRANCHED):
+                piece = slice(start, min(start + BRANCHED, blocks))
+                size = piece.stop - start
+                match = arm.match(seed)
+                played = branch_pickups(match, first + start, size, wanted, self.control)
+                of_pickups, in_groups = _brought(played), _in_groups(played.pickups)[:groups]
+                holders = _holders(played.tally)
+                for k, specialist in measured.items():
+                    own = played.pickups["specialist"] == specialist
+                    for number, group in enumerate(in_groups):
+                        chosen = own & group
+                        totals[k, number, :, piece] = _by_game(played, of_pickups, chosen, size)
+                    held[k, :, piece] = holders[:, specialist]
+                for tally in (played.tally, played.branches):
+                    games += len(tally.turns)
+                    unfinished += int((~tally.finished).sum())
+        both = totals[:, 0, :2].swapaxes(0, 1).reshape(-1, blocks)
+        counts = {"blocks": blocks, "games": games, "unfinished": unfinished}
+        return {
+            **{name: np.asarray(count, np.int64) for name, count in counts.items()},
+            "picked": totals.sum(axis=-1),
+            "picked_products": totals @ totals.swapaxes(-1, -2),
+            "across": both @ both.T,
+            "held": held.sum(axis=-1),
+            "held_products": held @ held.swapaxes(-1, -2),
+        }, []
 
 
-def _branches(played: Branched, start: int) -> Branches:
-    pickups, tallies = played.pickups, (played.tally, played.branches)
-    game, seat, every = pickups["entry"], pickups["seat"], np.arange(len(pickups))
-    wins = [win_parts(tally.rank) for tally in tallies]
-    scores = [tally.score.astype(np.int64) for tally in tallies]
-    moved = pickups.copy()
-    moved["entry"] += start
-    held = played.tally.held_at_end.astype(np.int64)
-    return Branches(
-        moved,
-        wins[0][game, seat] - wins[1][every, seat],
-        scores[0][game, seat] - scores[1][every, seat],
-        np.stack([held.sum(axis=-1).T, (held * wins[0][:, None]).sum(axis=-1).T]),
-        sum(len(tally.turns) for tally in tallies),
-        sum(int((~tally.finished).sum()) for tally in tallies),
-    )
+def _brought(played: Branched) -> tuple[Ints, ...]:
+    """Each (E,): 1, what the gainer won with a pick-up minus without it (in PARTS), and the same for its score."""
+    game, seat = played.pickups["entry"], played.pickups["seat"]
+    every = np.arange(len(game))
+    values = [np.ones(len(game), np.int64)]
+    for with_it, without in (
+        (win_parts(played.tally.rank), win_parts(played.branches.rank)),
+        (played.tally.score, played.branches.score),
+    ):
+        values.append(with_it[game, seat].astype(np.int64) - without[every, seat])
+    return tuple(values)
 
 
-def _block_totals(branches: Branches, chosen: NDArray[np.bool_], blocks: int) -> Ints:
-    """(3, B): the number of the chosen pick-ups (E,) of each game, and what they brought in wins and score."""
-    game = branches.pickups["entry"][chosen]
-    values = (np.ones(len(game)), branches.wins[chosen], branches.scores[chosen])
+def _by_game(
+    played: Branched, values: Sequence[Ints], chosen: NDArray[np.bool_], games: int
+) -> Ints:
+    """(3, B): values of the chosen pick-ups (E,), added up over each game."""
+    game = played.pickups["entry"][chosen]
     # Sums of whole numbers far below 2^53: exact as floats.
-    return np.stack([np.bincount(game, value, blocks) for value in values]).astype(np.int64)
+    sums = np.stack([np.bincount(game, value[chosen], games) for value in values])
+    return sums.astype(np.int64)
+
+
+def _holders(tally: Tally) -> Ints:
+    """(2, S, B): whether a player holds each specialist at the end of a game, and what that player won."""
+    held = tally.held_at_end.astype(np.int64)
+    won = held * win_parts(tally.rank)[:, None]
+    return np.stack([held.sum(axis=-1).T, won.sum(axis=-1).T])
 
 
 def _in_groups(pickups: Pickups) -> list[NDArray[np.bool_]]:
@@ -142,114 +192,6 @@ def _in_groups(pickups: Pickups) -> list[NDArray[np.bool_]]:
         pickups["former"] == NOTHING,
         pickups["former"] != NOTHING,
     ]
-
-
-def _whole_numbers(**sums: Any) -> Sums:
-    return {name: np.asarray(value, np.int64) for name, value in sums.items()}
-
-
-@dataclass(frozen=True)
-class _BranchingJob(ArmsJob):
-    """What both jobs have in common: one bot takes all seats."""
-
-    players: int
-
-    @property
-    def bots(self) -> tuple[str, ...]:
-        """By seat."""
-        return (self.entrants[0].spec,) * self.players
-
-    @property
-    def in_hand(self) -> int:
-        """As if these many results were kept of each game."""
-        return SUMS_SIZE
-
-
-@dataclass(frozen=True)
-class PickupJob(_BranchingJob):
-    """What every pick-up of ordinary games brings, all specialists at once."""
-
-    rules: RuleSet
-    specialists: tuple[str, ...]
-    control: Control
-
-    @property
-    def arms(self) -> list[Arm]:
-        """The ordinary game; its branches are not known before."""
-        return [Arm(self.bots, self.rules)]
-
-    def play(self, seed: int, first: int, blocks: int) -> tuple[Sums, list[Tally]]:
-        """For S specialists and G groups of pick-ups.
-
-        `picked` (S, G, 3): their number, and what they brought in wins (in PARTS) and score; `picked_products`
-        (S, G, 3, 3): one with another, block by block. `across` (2 S, 2 S): the same of all numbers, then all
-        wins, of all specialists. `held` (S, 2): the games that end with a holder, and what the holder wins (in
-        PARTS); `held_products` (S, 2, 2).
-        """
-        played = play_branches(self.arms[0], self.specialists, self.control, seed, first, blocks)
-        groups = _in_groups(played.pickups)
-        numbers = [SPECIALISTS.index(name) for name in self.specialists]
-        of_specialist = [played.pickups["specialist"] == k for k in numbers]
-        totals = np.array(
-            [
-                [_block_totals(played, own & group, blocks) for group in groups]
-                for own in of_specialist
-            ]
-        )
-        both = np.concatenate([totals[:, 0, 0], totals[:, 0, 1]])
-        held = played.held[:, numbers].swapaxes(0, 1)
-        return _whole_numbers(
-            blocks=blocks,
-            games=played.games,
-            unfinished=played.unfinished,
-            picked=totals.sum(axis=-1),
-            picked_products=totals @ totals.swapaxes(-1, -2),
-            across=both @ both.T,
-            held=held.sum(axis=-1),
-            held_products=held @ held.swapaxes(-1, -2),
-        ), []
-
-
-@dataclass(frozen=True)
-class Case:
-    """A specialist whose pick-ups are measured, and the rules of the game."""
-
-    specialist: str
-    rules: RuleSet
-
-
-@dataclass(frozen=True)
-class CaseJob(_BranchingJob):
-    """What pick-ups bring, case by case, all with the same dice."""
-
-    cases: tuple[Case, ...]
-    control: Control
-
-    @property
-    def arms(self) -> list[Arm]:
-        """The rules of all cases, each once."""
-        return [Arm(self.bots, rules) for rules in dict.fromkeys(case.rules for case in self.cases)]
-
-    def play(self, seed: int, first: int, blocks: int) -> tuple[Sums, list[Tally]]:
-        """For C cases: `picked` (2, C), the number of pick-ups and the wins that they brought (in PARTS).
-
-        `across` (2 C, 2 C): all numbers, then all wins, one with another, block by block.
-        """
-        totals = np.zeros((2, len(self.cases), blocks), np.int64)
-        games = unfinished = 0
-        for arm in self.arms:
-            own = [k for k, case in enumerate(self.cases) if case.rules == arm.rules]
-            names = [self.cases[k].specialist for k in own]
-            played = play_branches(arm, names, self.control, seed, first, blocks)
-            for k, name in zip(own, names, strict=True):
-                chosen = played.pickups["specialist"] == SPECIALISTS.index(name)
-                totals[:, k] = _block_totals(played, chosen, blocks)[:2]
-            games, unfinished = games + played.games, unfinished + played.unfinished
-        both = totals.reshape(-1, blocks)
-        picked = totals.sum(axis=-1)
-        return _whole_numbers(
-            blocks=blocks, games=games, unfinished=unfinished, picked=picked, across=both @ both.T
-        ), []
 
 
 # ----------------------------------------------------------------------------------------- from sums to rows
@@ -302,32 +244,23 @@ FRAMES = frames_by_name(
     ),
 )
 
-MAIN_FRAME = "pickups"
-
 
 class Level(NamedTuple):
-    """The sums of a level of play with a number of players: of a `PickupJob`, or of a `CaseJob`."""
+    """A bot that takes all seats, with a number of players: the sums of its `PickupJob`."""
 
     bot: str
     players: int
     sums: Sums
 
-    @property
-    def columns(self) -> Row:
-        """The columns that name it."""
-        return {"bot": self.bot, "players": self.players}
-
-
-class Varied(NamedTuple):
-    """One option of the rules moved through its values: the rules of each, and what came of it."""
-
-    level: Level
-    specialist: str
-    option: str
-    variants: Sequence[RuleSet]
-    rows: Sequence[int]
-    """Which cases of the sums."""
-    own_rules: RuleSet
+    def columns(self, specialist: str) -> Row:
+        """The columns that name it and a specialist, and its games."""
+        games = int(self.sums["blocks"])
+        return {
+            "bot": self.bot,
+            "players": self.players,
+            "specialist": specialist,
+            "games": games,
+        }
 
 
 def pickup_rows(
@@ -339,97 +272,75 @@ def pickup_rows(
     """
     rows = []
     for level in levels:
-        own = []
-        apart = _from_others(level.sums)
+        sums, apart = level.sums, _from_others(level.sums)
+        blocks, own = int(sums["blocks"]), []
         for k, specialist in enumerate(measured):
-            if specialist not in shown:
-                continue
-            gain = worth_moments(level.sums, k)
-            blocks, squares = int(level.sums["blocks"]), level.sums["picked_products"][k, 0, 0, 0]
-            picked = Moments.of(blocks, level.sums["picked"][k, 0, 0], squares)
+            gain, squares = worth(sums, k), sums["picked_products"][k, 0, 0, 0]
+            picked = Moments.of(blocks, sums["picked"][k, 0, 0], squares)
             row = {
-                **level.columns,
-                "specialist": specialist,
-                "games": blocks,
+                **level.columns(specialist),
                 **rate_columns("pick_ups", count_rate([picked])),
-                **_gains(level.sums, k),
+                **_gains(sums, k),
                 **rate_columns("held_above_even", _held_above_even(level, k)),
+                **judged(apart.get(k), band, blocks, len(apart)),
                 "p_value": None if gain is None else stratified_mean([gain]).p_value,
             }
-            own.append(row | judged(apart.get(k), band, blocks, len(apart)))
-        own.sort(key=lambda row: inf if row["gain"] is None else -row["gain"])
-        rows += own
+            if specialist in shown:
+                own.append(row)
+        rows += sorted(own, key=lambda row: inf if row["gain"] is None else -row["gain"])
     return with_adjusted(rows)
 
 
-def worth_moments(sums: Sums, specialist: int) -> Moments | None:
-    """Moments of what a pick-up brings, in win share; None if there is no pick-up."""
-    ratio = _worth(sums, specialist)
-    return None if ratio is None else ratio_moments([ratio])
-
-
-def _worth(sums: Sums, specialist: int, group: int = 0, value: int = 1) -> RatioMoments | None:
-    """What a pick-up brings in a group, in win share (1) or score (2)."""
+def worth(sums: Sums, case: int, group: int = 0, value: int = 1) -> Moments | None:
+    """Moments of what a pick-up brings in a group, in win share (1) or score (2); None if there is none."""
     both = [0, value]
-    products = sums["picked_products"][specialist, group][np.ix_(both, both)]
-    totals = sums["picked"][specialist, group, both]
-    return _ratio(sums["blocks"], totals, products, PARTS if value == 1 else 1)
+    totals, products = sums["picked"][case, group, both], sums["picked_products"][case, group]
+    if not totals[0]:
+        return None
+    unit = PARTS if value == 1 else 1
+    return ratio_moments(
+        [RatioMoments.of(sums["blocks"], totals, products[np.ix_(both, both)], unit)]
+    )
 
 
-def _ratio(blocks: Ints, totals: Ints, products: Ints, unit: int = PARTS) -> RatioMoments | None:
-    """A sum in parts of a unit by a number; None if that is 0. See `RatioMoments.of`."""
-    return RatioMoments.of(blocks, totals, products, unit) if totals[0] else None
-
-
-def _mean_rate(ratio: RatioMoments | None) -> Rate:
-    """What a pick-up brings, with its interval; nothing if there is none."""
-    return NO_RATE if ratio is None else mean_rate([ratio_moments([ratio])])
-
-
-def _gains(sums: Sums, specialist: int, group: int = 0) -> Row:
+def _gains(sums: Sums, case: int, group: int = 0) -> Row:
     """What a pick-up brings, in win share and in score."""
-    gain, score = (_worth(sums, specialist, group, value) for value in (1, 2))
-    return {
-        **rate_columns("gain", _mean_rate(gain)),
-        **rate_columns("score_gain", _mean_rate(score)),
-    }
+    row: Row = {}
+    for value, name in enumerate(("gain", "score_gain"), start=1):
+        moments = worth(sums, case, group, value)
+        row |= rate_columns(name, NO_RATE if moments is None else mean_rate([moments]))
+    return row
 
 
 def _held_above_even(level: Level, specialist: int) -> Rate:
     """What holders at the end win above an even share; nothing if there is none."""
-    sums, even = level.sums, 1 / level.players
-    won = _ratio(sums["blocks"], sums["held"][specialist], sums["held_products"][specialist])
-    return NO_RATE if won is None else ratio_rate([won]).mapped(-even, 1 - even)
+    totals, products = (level.sums[name][specialist] for name in ("held", "held_products"))
+    if not totals[0]:
+        return NO_RATE
+    won = RatioMoments.of(level.sums["blocks"], totals, products, PARTS)
+    return ratio_rate([won]).mapped(-1 / level.players, 1 - 1 / level.players)
 
 
-def worths(sums: Sums) -> tuple[Floats, Floats]:
+def worths(sums: Sums, cases: Ints) -> tuple[Floats, Floats]:
     """What a pick-up is worth in each of C cases: means (C,), 0 where there is none, and their covariance (C, C).
 
     Means are ratios of sums over blocks, and their errors those of the linear approximation (Cochran,
     Sampling Techniques, 1977, section 6.11). All cases have the same blocks.
     """
-    blocks, cases = float(sums["blocks"]), sums["across"].shape[0] // 2
-    numbers, wins = (np.asarray(of, np.float64) for of in sums["picked"].reshape(2, cases))
+    blocks, both = float(sums["blocks"]), np.concatenate([cases, cases + len(sums["picked"])])
+    numbers, wins = sums["picked"][cases, 0, :2].T.astype(np.float64)
     numbers = np.maximum(numbers, 1)
     means = wins / (PARTS * numbers)
     # By how much a block's numbers and wins move each mean: (C, 2 C).
     weights = np.hstack([np.diag(-means / numbers), np.diag(1 / (PARTS * numbers))])
-    covariance = weights @ sums["across"].astype(np.float64) @ weights.T
+    covariance = weights @ sums["across"][np.ix_(both, both)].astype(np.float64) @ weights.T
     return means, covariance * blocks / max(blocks - 1, 1)
 
 
 def _from_others(sums: Sums) -> dict[int, Estimate]:
     """How far the worth of each specialist's pick-ups is from that of the others; those without any are left out."""
-    picked = sums["picked"][:, 0, :2]
-    present = np.flatnonzero(picked[:, 0])
-    both = np.concatenate([present, present + len(picked)])
-    means, covariance = worths(
-        {
-            "blocks": sums["blocks"],
-            "picked": picked[present].T,
-            "across": sums["across"][np.ix_(both, both)],
-        }
-    )
+    present = np.flatnonzero(sums["picked"][:, 0, 0])
+    means, covariance = worths(sums, present)
     weights = np.eye(len(means)) - centre_weights(means)
     errors = np.sqrt(np.maximum((weights @ covariance @ weights.T).diagonal(), 0))
     df = max(1.0, float(sums["blocks"]) - 1)
@@ -509,65 +420,50 @@ def pickup_group_rows(
 ) -> Iterator[Row]:
     """The same by phase, standing and former specialist."""
     for level in levels:
-        blocks = int(level.sums["blocks"])
         for k, specialist in enumerate(measured):
             picked = level.sums["picked"][k, :, 0]
             for number, (by, group) in enumerate(GROUPS):
                 if by != "all" and picked[number] and specialist in shown:
                     yield {
-                        **level.columns,
-                        "specialist": specialist,
+                        **level.columns(specialist),
                         "by": by,
                         "group": group,
-                        "games": blocks,
-                        "pick_ups": float(picked[number]) / blocks,
+                        "pick_ups": float(picked[number] / level.sums["blocks"]),
                         **_gains(level.sums, k, number),
                     }
 
 
-def sensitivity_rows(all_varied: Sequence[Varied]) -> list[Row]:
-    """What a pick-up is worth, one option moved at a time."""
-    return with_adjusted([row for varied in all_varied for row in _varied_rows(varied)])
+def sensitivity_rows(
+    played: Sequence[tuple[Level, Sequence[Case]]], given_rules: RuleSet
+) -> list[Row]:
+    """What a pick-up is worth, one option of the given rules moved at a time."""
+    return with_adjusted(
+        [row for level, cases in played for row in _case_rows(level, cases, given_rules)]
+    )
 
 
-def _varied_rows(varied: Varied) -> Iterator[Row]:
-    sums = varied.level.sums
-    blocks = int(sums["blocks"])
-    current = setting_text(varied.own_rules, varied.option)
-    settings = [setting_text(rules, varied.option) for rules in varied.variants]
-    known_worths = worths(sums)
-    for number, setting in zip(varied.rows, settings, strict=True):
-        base = varied.rows[settings.index(current)] if current in settings else None
-        known = base is not None and bool(sums["picked"][0, [number, base]].all())
-        apart = _between(known_worths, number, base) if known else None
+def _case_rows(level: Level, cases: Sequence[Case], given_rules: RuleSet) -> Iterator[Row]:
+    sums = level.sums
+    means, covariance = worths(sums, np.arange(len(cases)))
+    settings = [setting_text(case.rules, case.option) for case in cases]
+    as_given = [setting_text(given_rules, case.option) for case in cases]
+    bases = {case.option: k for k, case in enumerate(cases) if settings[k] == as_given[k]}
+    for k, case in enumerate(cases):
+        base, apart = bases.get(case.option, k), None
+        if base != k and sums["picked"][[k, base], 0, 0].all():
+            variance = covariance[k, k] - 2 * covariance[k, base] + covariance[base, base]
+            error = sqrt(max(0.0, float(variance)))
+            apart = Estimate(float(means[k] - means[base]), error)  # paired by dice
         yield {
-            **varied.level.columns,
-            "specialist": varied.specialist,
-            "option": varied.option,
-            "setting": setting,
-            "games": blocks,
-            "pick_ups": float(sums["picked"][0, number]) / blocks,
-            **rate_columns("gain", _case_rate(sums, number)),
-            "as_given": setting == current,
+            **level.columns(case.specialist),
+            **_gains(sums, k),
+            "option": case.option,
+            "setting": settings[k],
+            "pick_ups": float(sums["picked"][k, 0, 0] / sums["blocks"]),
+            "as_given": settings[k] == as_given[k],
             **rate_columns("difference", (apart.mean, *apart.interval()) if apart else NO_RATE),
             "p_value": apart.p_value if apart else None,
         }
-
-
-def _between(worths: tuple[Floats, Floats], number: int, base: int | None) -> Estimate | None:
-    """How far a worth differs from that of the setting as given, paired by dice."""
-    if base is None or number == base:
-        return None
-    means, covariance = worths
-    variance = covariance[number, number] - 2 * covariance[number, base] + covariance[base, base]
-    return Estimate(float(means[number] - means[base]), sqrt(max(0.0, float(variance))))
-
-
-def _case_rate(sums: Sums, case: int) -> Rate:
-    """What a pick-up is worth in a case; nothing if there is none."""
-    both = [case, sums["picked"].shape[1] + case]
-    products = sums["across"][np.ix_(both, both)]
-    return _mean_rate(_ratio(sums["blocks"], sums["picked"][:, case], products))
 
 
 def setting_text(rules: RuleSet, option: str) -> str:

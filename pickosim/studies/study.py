@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
 from functools import cached_property, partial
@@ -22,7 +22,7 @@ from pydantic.dataclasses import dataclass
 from pickosim.bots.entrants import Entrant, check_bot_sources
 from pickosim.bots.guard import set_answer_seconds
 from pickosim.bots.loading import given_classes, load_bot, packed, unpack
-from pickosim.columns import Frame
+from pickosim.columns import Frame, Row
 from pickosim.errors import PickosimError, RulesError
 from pickosim.rule_files import differences, load_rules, rules_text
 from pickosim.rules import RULES_VERSION, RuleSet
@@ -103,9 +103,7 @@ class Study(RunOptions, Played):
     sources: ClassVar[tuple[str, ...]]
     """Modules whose games and sums the result depends on, besides all that they import."""
     frame_types: ClassVar[Mapping[str, Frame]]
-    """The result tables that it can have."""
-    main_frame: ClassVar[str]
-    """The one that CSV prints."""
+    """The result tables that it can have; CSV prints the first."""
     views: ClassVar[tuple[View, ...]] = ()
     """How they are shown; if none is declared, table by table."""
 
@@ -179,6 +177,41 @@ class Study(RunOptions, Played):
         """The result tables that it has with this plan."""
         return self.frame_types
 
+    @property
+    def parts(self) -> int:
+        """By default, all games are added up together."""
+        return 1
+
+    def rows(self, sums: Sequence[Sums]) -> Mapping[str, Iterable[Row]]:
+        """The rows of the result tables."""
+        raise NotImplementedError
+
+    def frames(self, sums: Sequence[Sums]) -> Frames:
+        """The result tables."""
+        rows = self.rows(sums)
+        return {name: frame.build(rows[name]) for name, frame in self.tables.items()}
+
+    def findings(self, sums: Sequence[Sums], frames: Frames) -> dict[str, Any]:
+        """The headline, sentences, and numbers that are in no table."""
+        raise NotImplementedError
+
+    def remarks(self, sums: Sequence[Sums], frames: Frames) -> Iterable[str]:
+        """What to keep in mind, besides games that were not finished."""
+        return ()
+
+    def summary(self, sums: Sequence[Sums], frames: Frames) -> dict[str, Any]:
+        """What the tables do not say: what was played, what was found, and what to keep in mind."""
+        games, unfinished = (
+            sum(int(part[name]) for part in sums if part) for name in ("games", "unfinished")
+        )
+        return {
+            "games": games,
+            "unfinished": unfinished,
+            "sentences": [],
+            **self.findings(sums, frames),
+            "remarks": [*self.remarks(sums, frames), *about_unfinished(unfinished)],
+        }
+
     def so_far(self, sums: Sequence[Sums]) -> tuple[Self, Sequence[Sums]] | None:
         """The study and its sums before it is finished; None if there is nothing to show yet."""
         return (self, sums) if all(sums) else None
@@ -231,6 +264,12 @@ class OneRuleSetStudy(Study):
             for row in frame.iter_rows(named=True)
         ]
         return frame.with_columns(pl.Series("note", notes, pl.String))
+
+    def noted(self, rows: Iterable[Row], players: int | None = None) -> Iterator[Row]:
+        """Rows with the notes on their bots; without `players`, of the number in each row."""
+        for row in rows:
+            notes = self.notes(self.rule_set, players or row["players"])
+            yield row | {"note": notes.get(row["bot"])}
 
     @property
     def all_rules(self) -> dict[str, RuleSet]:
@@ -381,6 +420,12 @@ def about_few_blocks(fewest: int) -> Iterator[str]:
             f"With only {fewest:,} {'block' if fewest == 1 else 'blocks'} (games with the same dice), "
             "intervals are wide, and small differences do not show."
         )
+
+
+def about_precision(what: str, widest: str, wanted: str, cap: str) -> str:
+    """Whether the precision that was asked for was reached; `cap` is empty if it was."""
+    end = f", and not reached within {cap}" if cap else ""
+    return f"The widest 95 % interval of {what} is {widest}; {wanted} were asked for{end}."
 
 
 def about_optional_stopping(earlier: Sequence[Earlier], blocks: int) -> Iterator[str]:
