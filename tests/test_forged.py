@@ -9,23 +9,31 @@ import json
 import os
 import shlex
 import shutil
+import struct
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from io import BytesIO
 from pathlib import Path
 from random import Random
 from typing import Any
+from zipfile import ZIP_DEFLATED, ZIP_LZMA, ZipFile
 
 import numpy as np
 import polars as pl
 import pytest
+from numpy.typing import NDArray
 
 import pickosim
 from pickosim import cli
 from pickosim.errors import PickosimError
 from pickosim.files import digest
+from pickosim.learning.features import FEATURES_VERSION, groups_of, has_expansion
+from pickosim.learning.layers import FIRST, SECOND, outputs_of
+from pickosim.rule_files import load_rules
+from pickosim.rules import RULES_VERSION, SPECIALISTS
 from pickosim.runs.folder import parquet, sealed
 from pickosim.runs.run import plan_digest
 from pickosim.runs.tasks import packed, unpacked
@@ -46,7 +54,10 @@ PROCESSES = (
     "pty.spawn",
     "socket.connect",
 )
-CHANGES = ("os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.symlink", "os.link", "os.chmod")
+CHANGES = (
+    *("os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.symlink", "os.link", "os.chmod"),
+    *("os.chown", "os.truncate", "os.utime", "os.setxattr"),
+)
 
 _seen: list[tuple[str, tuple[Any, ...]]] | None = None
 """What happens at the moment, if that is watched."""
@@ -295,6 +306,125 @@ def test_forged_rule_files_are_data(capfd):
         capfd.readouterr()
     assert not Path("PWNED").exists()
     assert not failed, f"seed {SEED}: {failed}"
+
+
+class Evil:
+    """What a pickle of it runs when it is read."""
+
+    def __reduce__(self) -> Any:
+        return os.mkdir, ("PWNED",)
+
+
+def in_file(array: Any) -> bytes:
+    """An array as a member of an .npz file."""
+    content = BytesIO()
+    np.lib.format.write_array(content, np.asarray(array))
+    return content.getvalue()
+
+
+def forged_weights(members: dict[str, bytes], chance: Random) -> bytes:
+    """A file of weights of which something has been changed, and the rest may be made to fit."""
+    members, name = dict(members), chance.choice(list(members))
+    about = json.loads(np.load(BytesIO(members["about"])).tobytes())
+    how = chance.randrange(8)
+    if how == 0:
+        members[name] = in_file(np.array([Evil()], object))
+    elif how == 1:
+        shape = chance.choice([(10**10,), (2**62, 2**62), (-1,), (True,), (), (0,), (1,) * 70])
+        kind = chance.choice(["<i2", ">i4", "|O", "|V0", "|V999999999", "no such"])
+        head = (
+            f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+        )
+        members[name] = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode()
+    elif how == 2:
+        members.pop(name)
+        members[chance.choice(["../x", "other", name])] = bytes(100)
+    elif how == 3:
+        about["rules"] = load_rules(chance.choice(["french", "classic", "extrawurm"])).as_dict()
+        about["players"] = chance.choice([-1, 0, 1, 2, 3, 5, 7, 8, 100, 2.5, "2"])
+        names = [*SPECIALISTS, "", "dodo"]
+        about["specialists"] = [chance.choice(names) for _ in range(chance.randrange(9))]
+        with suppress(ValueError, TypeError):  # what no array can have
+            members |= {key: in_file(array) for key, array in fitting(about, chance).items()}
+    elif how == 4:
+        array = np.load(BytesIO(members[name]))
+        low, high = np.iinfo(array.dtype).min, np.iinfo(array.dtype).max
+        members[name] = in_file(np.full_like(array, chance.choice([low, high])))
+    else:
+        for _ in range(chance.randint(1, 3)):
+            if about:
+                change(about, chance)
+    if name != "about" or how > 2:
+        members["about"] = in_file(np.frombuffer(json.dumps(about).encode(), np.uint8))
+    content = BytesIO()
+    with ZipFile(content, "w", chance.choice([ZIP_DEFLATED, ZIP_DEFLATED, ZIP_LZMA])) as archive:
+        for member, array in members.items():
+            archive.writestr(f"{member}.npy", array)
+    forged = bytearray(content.getvalue())
+    for _ in range(chance.choice([0, 0, 0, 1, 5])):
+        forged[chance.randrange(len(forged))] ^= 1 << chance.randrange(8)
+    return bytes(forged)
+
+
+def fitting(about: dict[str, Any], chance: Random) -> dict[str, NDArray[Any]]:
+    """A net of any numbers, as large as a file says that it is."""
+    rules, players = load_rules(about["rules"]["name"]), int(about["players"])
+    groups = groups_of(len(rules.tiles), players, len(about["specialists"]) * has_expansion(rules))
+    facts = 1 + sum(slots.size * each.size for slots, each in groups.values())
+    shapes = {"facts": (facts, FIRST), "second": (FIRST, SECOND), "second_bias": (SECOND,)}
+    outputs = max(outputs_of(players), 1)
+    shapes |= {"output": (SECOND, outputs), "output_bias": (outputs,)}
+    numbers = np.random.default_rng(chance.randrange(2**32))
+    return {
+        name: numbers.integers(-(2**15), 2**15, shape).astype("<i4" if "bias" in name else "<i2")
+        for name, shape in shapes.items()
+    }
+
+
+@pytest.mark.long
+@pytest.mark.timeout(20_000)
+def test_forged_weights_are_data(capfd):
+    chance, failed = Random(SEED), {}
+    shipped = Path(pickosim.__file__).parents[1] / "strategies" / "weights" / "extrawurm-2.npz"
+    with ZipFile(shipped) as archive:
+        sound = {name.removesuffix(".npy"): archive.read(name) for name in archive.namelist()}
+    bot, played = "champion:weights=forged.npz", 0
+    lines = [
+        ["watch", bot, *["eager"] * rivals, "--rules", rules, "--set", "turn_limit=9", *why]
+        for rivals, why in ((1, ["--why"]), (2, []), (6, []))
+        for rules in ("classic", "extrawurm")
+    ]
+    lines.append(["odds", "--grill", "21-30", "--bot", bot])
+    for number in range(5 * TRIES):
+        content = shipped.read_bytes() if number == 0 else forged_weights(sound, chance)
+        Path("forged.npz").write_bytes(content)
+        for line in lines:
+            try:
+                with only_read():
+                    code = cli.run(line)
+                assert code in (0, 2)
+                played += code == 0
+            except Exception as error:
+                failed.setdefault(f"{type(error).__name__}: {str(error)[:150]}", (number, line))
+        if number == 0:
+            failed.clear()  # kernels are compiled
+        capfd.readouterr()
+    assert not Path("PWNED").exists()
+    assert played > TRIES
+    assert not failed, f"seed {SEED}: {failed}"
+
+
+@pytest.mark.parametrize("players", [0, 1, 8, -1, True, 2.0, "2"])
+def test_weights_for_no_game_are_refused(players, capsys):
+    """A net for nobody, found by made-up weights, was read and led to memory that is not the net's."""
+    rules = load_rules("extrawurm").as_dict()
+    about = {"rules": rules, "players": players, "training": {}, "specialists": ["", ""]}
+    about |= {"rules_version": RULES_VERSION, "features_version": FEATURES_VERSION}
+    with Path("forged.npz").open("wb") as file:
+        text = np.frombuffer(json.dumps(about).encode(), np.uint8)
+        np.savez(file, about=text, **fitting(about, Random(1)))
+    assert cli.run(["odds", "--grill", "21-30", "--bot", "champion:weights=forged.npz"]) == 2
+    assert "does not hold weights of a champion" in capsys.readouterr().err
 
 
 def test_sums_of_other_shapes_do_not_end_in_a_traceback(sound, tmp_path):

@@ -17,7 +17,7 @@ from pickosim.files import ArraysError, read_regular, unpacked_arrays
 from pickosim.learning.features import FEATURES_VERSION, comparable, groups_of, has_expansion
 from pickosim.learning.layers import FIRST, SECOND, Net, outputs_of
 from pickosim.rule_files import complete_rules, differences
-from pickosim.rules import RULES_VERSION, SPECIALISTS, RuleSet
+from pickosim.rules import MOST_PLAYERS, RULES_VERSION, SPECIALISTS, RuleSet
 
 MOST_BYTES = 10**6
 """Size of the largest file that is read, packed or not: four times what seven players need."""
@@ -108,7 +108,9 @@ def weights_of(content: bytes, name: str = "") -> Weights:
         # Earlier versions had a single output, without a dimension of its own.
         net = net._replace(output=net.output.reshape(len(net.output), -1))
         versions = about["rules_version"], about["features_version"]
-        rules, players = complete_rules(about["rules"]), int(about["players"])
+        rules, players = complete_rules(about["rules"]), about["players"]
+        if not isinstance(players, int) or not 2 <= players <= MOST_PLAYERS:
+            raise ValueError(players)
         specialists = tuple(map(str, about.get("specialists", SIX)))
         groups = groups_of(len(rules.tiles), players, len(specialists) * has_expansion(rules))
         facts = 1 + sum(slots.size * each.size for slots, each in groups.values())
