@@ -34,7 +34,7 @@ from pickosim.learning.features import FEATURES_VERSION, groups_of, has_expansio
 from pickosim.learning.layers import FIRST, SECOND, outputs_of
 from pickosim.rule_files import load_rules
 from pickosim.rules import RULES_VERSION, SPECIALISTS
-from pickosim.runs.folder import parquet, sealed
+from pickosim.runs.folder import MOST_CELLS, parquet, sealed
 from pickosim.runs.run import plan_digest
 from pickosim.runs.tasks import packed, unpacked
 from pickosim.studies.study import planned_study
@@ -256,27 +256,30 @@ def test_forged_runs_are_data(sound, tmp_path, kind, capfd):
 @pytest.mark.timeout(20_000)
 def test_forged_positions_are_data(capfd):
     sound = pickosim.position(["eager", "random"], "extrawurm", turn=9)
-    line = ["watch", "--from-position", "position.json"]
+    short = pickosim.position_line(sound)
+    lines = (["watch", "--from-position", "position.json"], ["odds", "--position", "position.json"])
     chance, failed = Random(SEED), {}
     for number in range(20 * TRIES):
         position = json.loads(json.dumps(sound))
         for _ in range(chance.randint(1, 3)):
             if position:
                 change(position, chance)
-        text = json.dumps(position)
-        if chance.random() < 0.1:
-            at = chance.randrange(len(text))
-            text = (
-                text[:at]
-                + chance.choice(["[" * 200_000, "{", "", "\0", "1e999", '"'])
-                + text[at + 1 :]
+        text, others = json.dumps(position), ["[" * 200_000, "{", "", "\0", "1e999", '"']
+        if chance.random() < 0.5:
+            text, others = (
+                short,
+                ["-", "1", "9", "36", "/", " ", ",", "=", "w", "", "hen", "9" * 30],
             )
+        for _ in range(chance.choice([0, 0, 1]) if text != short else chance.randint(1, 4)):
+            at = chance.randrange(len(text))
+            text = text[:at] + chance.choice(others) + text[at + chance.randint(0, 2) :]
         Path("position.json").write_text(text, encoding="utf-8")
-        try:
-            with only_read():
-                assert cli.run(line) in (0, 2)
-        except Exception as error:
-            failed.setdefault(f"{type(error).__name__}: {str(error)[:150]}", text[:2000])
+        for line in lines:
+            try:
+                with only_read():
+                    assert cli.run(line) in (0, 2)
+            except Exception as error:
+                failed.setdefault(f"{type(error).__name__}: {str(error)[:150]}", text[:2000])
         if number == 0:
             failed.clear()  # kernels are compiled
         capfd.readouterr()
@@ -452,6 +455,20 @@ def test_sums_of_other_shapes_do_not_end_in_a_traceback(sound, tmp_path):
         assert cli.run(["show", str(folder)]) in (0, 2)
         with np.errstate(all="ignore"):
             assert cli.run(["resume", str(folder), "--workers", "1"]) in (0, 2)
+
+
+def test_a_table_that_unpacks_to_more_than_tables_have_is_not_read(sound, tmp_path, capsys):
+    """Some kB of Parquet that stand for ten million numbers; the limit is far above what studies write."""
+    folder = Path(shutil.copytree(sound / "tournament", tmp_path / "run"))
+    content = parquet(pl.select(bot=pl.repeat(0, MOST_CELLS + 1, dtype=pl.Int8)))
+    assert len(content) < 10**5
+    (folder / "standings.parquet").write_bytes(content)
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    del manifest["sha256"]
+    manifest["files"]["standings.parquet"] = digest(content)
+    (folder / "manifest.json").write_bytes(sealed(manifest))
+    assert cli.run(["show", str(folder)]) == 2
+    assert "it has 10,000,001 values" in capsys.readouterr().err
 
 
 def test_a_position_of_a_stranger_starts_nothing(capfd):

@@ -187,6 +187,10 @@ MOST_MANIFEST = 1 << 26
 """Bytes of the largest manifest: the checksums of 20,000 chunks and their games take 4 MB."""
 
 
+MOST_CELLS = 10**7
+"""Values of the largest result table that is read: a few bytes of a Parquet file can stand for millions of equal ones."""
+
+
 class RunFolder:
     """A folder that holds one run."""
 
@@ -444,6 +448,10 @@ class RunFolder:
         if digest(content) != files.get(path.name):
             raise PickosimError(f"{path} is damaged: its checksum does not match. {again}")
         try:
+            table = pl.scan_parquet(BytesIO(content))
+            cells = len(table.collect_schema()) * table.select(pl.len()).collect().item()
+            if cells > MOST_CELLS:
+                raise PickosimError(f"{path} is not a table of a run: it has {cells:,} values.")
             return pl.read_parquet(BytesIO(content))
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
             raise PickosimError(f"{path} is not a table. {again}") from error
