@@ -187,6 +187,8 @@ _ALL = (
     _count("bratworms", "bratworms", "Bratworms at the end."),
     _count("rank", "rank", "1 is the best; players who tie share a rank."),
     _number("win_share", PERCENT, "win share", "Share of games won; a shared first place is split."),
+    _number("win_share_adjusted", PERCENT, "without luck", "Win share less what the luck of the dice explains of it; of matchups that were not judged, or of fewer than 50 blocks, as it is. Only where a matchup is judged."),
+    _number("luck", POINTS, "luck", "Win share that the luck of the dice brought, by the champion's judgement of every roll; null where no matchup was judged. Its mean over endless games is 0."),
     _count("ladder_place", "place", "Place among the built-in bots and the ranked one, by rating."),
     _count("place", "place", "Place at the end of a game; 1 is the best."),
     _number("place_share", PERCENT, "share", "Share of games in which the bot took that place; k players who tie share the k places that they take up, 1/k of each."),

@@ -16,11 +16,24 @@ from typing import NamedTuple
 import numpy as np
 
 from pickosim import load_rules
-from pickosim.engine.tally import PARTS, win_parts
-from pickosim.stats.intervals import Moments, Rate, count_rate, mean_rate, share_rate
+from pickosim.engine.tally import LUCK_ONE, PARTS, win_parts
+from pickosim.rules import SPECIALISTS
+from pickosim.stats.intervals import (
+    FITTED_FROM,
+    Control,
+    Moments,
+    Rate,
+    RatioMoments,
+    count_rate,
+    less_control,
+    mean_rate,
+    ratio_moments,
+    share_rate,
+)
 from pickosim.stats.ratings import rate
-from pickosim.studies.arms import Arm, play_arm
+from pickosim.studies.arms import Arm, play_arm, the_judge
 from pickosim.studies.matchup_sums import GROUPS, count_choices
+from pickosim.studies.pickup_worths import play_branches
 from pickosim.studies.schedule import bots_by_seat, by_bot, looks, rotations
 
 BLOCKS = (10, 20, 50, 100, 400)
@@ -40,6 +53,18 @@ MATCHUPS = {
     "four, uneven": (("expected", "eager", "threshold", "random"), "extrawurm"),
     "four, lopsided": (("eager", "random", "random", "random"), "classic"),
 }
+
+JUDGED = {
+    "two, champions": (("champion", "expected"), "classic"),
+    "two, half judged well": (("champion", "eager"), "extrawurm"),
+    "two, nearly all won": (("champion", "random"), "classic"),
+    "three, good": (("champion", "expected", "winner"), "classic"),
+}
+"""Matchups whose luck is taken out."""
+JUDGED_BLOCKS = 8_000
+
+PICK_UPS = ("eager", 2, 12_000)
+"""A level of a balance: the bot, players, and games."""
 
 
 class Pool(NamedTuple):
@@ -96,6 +121,44 @@ class Figure(NamedTuple):
     values: np.ndarray
     step: float
     interval: Callable[[list[Moments]], Rate]
+
+
+class Judged(NamedTuple):
+    """A share of blocks, and the luck in it."""
+
+    what: str
+    values: np.ndarray
+    luck: np.ndarray
+    step: float
+
+    @property
+    def truth(self) -> float:
+        """Of the pool: less its luck, whose mean is 0 in the pool as well then."""
+        return float(self.values.mean())
+
+    def covered(self, blocks: int, rng: np.random.Generator) -> float:
+        """The share of runs of so many blocks whose interval has the truth in it."""
+        chosen = rng.integers(0, len(self.values), (RUNS, blocks))
+        values, luck = self.values[chosen], self.luck[chosen]
+        sums = (values, values**2, luck, luck**2, luck * values)
+        count = 0
+        for total, squares, *of_luck in zip(*(of.sum(axis=1) for of in sums), strict=True):
+            own = Moments(blocks, float(total), float(squares), self.step)
+            _, low, high = share_rate([less_control(own, Control(*map(float, of_luck)))])
+            count += low <= self.truth <= high
+        return count / RUNS
+
+
+def judged(name: str) -> Judged:
+    """The win share of the first bot of a matchup."""
+    bots, rules = JUDGED[name]
+    arm = Arm(bots, load_rules(rules), rotations(bots), luck_by=the_judge())
+    tallies = play_arm(arm, 12, 0, JUDGED_BLOCKS).by_rotation(len(bots))
+    who = bots_by_seat(bots, 0, JUDGED_BLOCKS)
+    won = np.stack([win_parts(tally.rank) for tally in tallies]) / PARTS
+    luck = np.stack([tally.luck for tally in tallies]) / LUCK_ONE
+    of_bot = [np.where(who == 0, of, 0).sum(axis=(0, 2)) / len(bots) for of in (won, luck)]
+    return Judged("win share without luck", of_bot[0], of_bot[1] - of_bot[1].mean(), 1 / len(bots))
 
 
 def figures(name: str) -> Iterator[Figure]:
@@ -166,6 +229,37 @@ def ratings_covered(name: str, blocks: int, rng: np.random.Generator) -> tuple[f
     return own / RATED_RUNS, apart / RATED_RUNS
 
 
+def pick_ups_covered(rng: np.random.Generator) -> Iterator[Row]:
+    """What a pick-up of each specialist is worth."""
+    bot, players, games = PICK_UPS
+    rules = load_rules("extrawurm")
+    played = play_branches(
+        Arm((bot,) * players, rules), tuple(rules.specialists), "gone", 13, 0, games
+    )
+    for specialist in rules.specialists:
+        chosen = played.pickups["specialist"] == SPECIALISTS.index(specialist)
+        values = np.stack(
+            [
+                np.bincount(played.pickups["entry"][chosen], weights, games)
+                for weights in (None, played.wins[chosen])
+            ]
+        )
+        truth = values[1].sum() / values[0].sum() / PARTS
+        found = {}
+        for blocks in BLOCKS:
+            count = 0
+            for _ in range(RUNS // 2):
+                drawn = values[:, rng.integers(0, games, blocks)]
+                if not drawn[0].any():
+                    count += 1
+                    continue
+                of = RatioMoments.of(blocks, drawn.sum(axis=1), drawn @ drawn.T, PARTS)
+                _, low, high = mean_rate([ratio_moments([of])])
+                count += low <= truth <= high
+            found[str(blocks)] = 2 * count / RUNS
+        yield Row(f"{players} × {bot}, extrawurm", f"pick-up: {specialist}", truth, found)
+
+
 class Row(NamedTuple):
     """A line of the table: coverage by number of blocks, or by precision."""
 
@@ -185,6 +279,11 @@ def measured() -> Iterator[Row]:
             for half in PRECISIONS:
                 found[f"± {half:.0%}"] = covered_when_precise(figure, half, rng)
         yield Row(name, figure.what, float(figure.values.mean()), found)
+    for name in JUDGED:
+        of = judged(name)
+        found = {str(blocks): of.covered(blocks, rng) for blocks in BLOCKS if blocks >= FITTED_FROM}
+        yield Row(name, of.what, of.truth, found)
+    yield from pick_ups_covered(rng)
     for name in MATCHUPS:
         pairs = {str(blocks): ratings_covered(name, blocks, rng) for blocks in BLOCKS}
         for number, what in enumerate(("rating, bot 1", "rating difference")):

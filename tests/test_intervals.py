@@ -6,7 +6,7 @@ from math import inf, sqrt
 
 import numpy as np
 import pytest
-from scipy.stats import binom, norm
+from scipy.stats import binom, linregress, norm
 from scipy.stats import t as student
 
 from pickosim.stats.distributions import (
@@ -18,10 +18,13 @@ from pickosim.stats.distributions import (
     student_quantile,
 )
 from pickosim.stats.intervals import (
+    FITTED_FROM,
+    Control,
     Estimate,
     Moments,
     RatioMoments,
     count_rate,
+    less_control,
     mean_rate,
     ratio_rate,
     share_interval,
@@ -129,6 +132,57 @@ def test_the_p_value_agrees_with_the_interval():
     assert inside.interval()[0] < 0 < outside.interval()[0]
     assert inside.p_value > 0.05 > outside.p_value
     assert Estimate(1.96, 1.0).p_value == pytest.approx(0.05, abs=1e-4)
+
+
+# ---------------------------------------------------------------------------------- less what a control explains
+
+
+def control(values: np.ndarray, of: np.ndarray) -> Control:
+    return Control(float(of.sum()), float((of**2).sum()), float((of * values).sum()))
+
+
+def test_what_a_control_leaves_is_the_intercept_of_a_regression():
+    rng = np.random.default_rng(4)
+    luck = rng.normal(0, 0.4, 80)
+    values = 0.55 + 0.7 * luck + rng.normal(0, 0.1, 80)
+    fitted = linregress(luck, values)
+    found = stratified_mean([less_control(moments(values, step=1e-9), control(values, luck))])
+    assert found.mean == pytest.approx(fitted.intercept)
+    assert found.error == pytest.approx(fitted.intercept_stderr)
+
+
+def test_few_values_and_a_control_that_says_nothing_are_left_as_they_are():
+    values = np.random.default_rng(5).random(FITTED_FROM)
+    of = moments(values, 0.5)
+    assert less_control(of, control(values, np.zeros(FITTED_FROM))) == of
+    assert less_control(of, control(values, values - values.mean())) != of
+    few = moments(values[1:], 0.5)
+    assert less_control(few, control(values[1:], values[1:] - 0.5)) == few
+
+
+@pytest.mark.parametrize("blocks", [50, 100, 1_000])
+@pytest.mark.parametrize("lost", [0, 1, 3])
+def test_a_share_near_1_stays_a_share_whatever_the_control_explains(blocks, lost):
+    """Few blocks were not won, and luck explains all of that, or nothing: the guard against too little spread is left."""
+    values = np.ones(blocks)
+    values[:lost] = 0.5
+    for luck in (values - values.mean(), np.random.default_rng(lost).normal(0, 0.2, blocks)):
+        mean, low, high = share_rate([less_control(moments(values, 0.5), control(values, luck))])
+        assert mean is not None and low is not None and high is not None
+        assert 0 <= low <= mean <= 1 and low < high <= 1
+        assert 1 - low > 0.5 / blocks
+
+
+@pytest.mark.parametrize(("blocks", "explained"), [(50, 0.5), (50, 0.98), (200, 0.9)])
+def test_what_a_control_leaves_covers_the_truth(blocks, explained):
+    rng = np.random.default_rng(blocks)
+    covered, runs = 0, 2_000
+    luck = rng.choice([-0.5, 0.0, 0.5], (runs, blocks), p=[0.25, 0.5, 0.25]) * sqrt(explained)
+    left = rng.exponential(sqrt((1 - explained) / 8), (runs, blocks)) - sqrt((1 - explained) / 8)
+    for own, of in zip(0.5 + luck + left, luck, strict=True):
+        low, high = share_interval([less_control(moments(own, 0.5), control(own, of))])
+        covered += low <= 0.5 <= high
+    assert 0.935 <= covered / runs <= 0.985
 
 
 # ------------------------------------------------------------------------------------------ coverage

@@ -67,6 +67,39 @@ class Moments(NamedTuple):
         return self.n * spread / (self.n - 1) if self.n > 1 else inf
 
 
+FITTED_FROM = 50
+"""Values from which a coefficient is fitted to them: with fewer, intervals would be too narrow."""
+
+
+class Control(NamedTuple):
+    """A second value of each block, whose mean is known to be 0: its sum, that of squares, that of products with the first."""
+
+    total: float
+    squares: float
+    product: float
+
+
+def less_control(values: Moments, control: Control) -> Moments:
+    """Moments of the values less what a control explains of them; the values themselves, if they are few.
+
+    A control variate with a fitted coefficient: the mean is the intercept of the regression on the control, with the
+    standard error of an intercept (Lavenberg and Welch 1981, "A perspective on the use of control variables to increase
+    the efficiency of Monte Carlo simulations"). What a single game moves the values by is less in the same measure.
+    """
+    n, total, squares, step = values
+    spread = control.squares - control.total**2 / n
+    if n < FITTED_FROM or spread <= 0:
+        return values
+    common = control.product - control.total * total / n
+    before = max(0.0, squares - total**2 / n)
+    left = max(0.0, before - common**2 / spread)
+    mean = (total - common / spread * control.total) / n
+    square_error = left / (n - 2) * (1 / n + (control.total / n) ** 2 / spread)
+    guard = 2 * step**2
+    smaller = sqrt((left + guard) / (before + guard))
+    return Moments(n, n * mean, n * mean**2 + n * (n - 1) * square_error, step * smaller)
+
+
 class Rate(NamedTuple):
     """A value and its 95 % interval; None where there is none."""
 
@@ -160,8 +193,8 @@ def mean_rate(groups: Sequence[Moments]) -> Rate:
 
 
 def share_rate(groups: Sequence[Moments]) -> Rate:
-    """The mean of shares with its interval; see `share_estimate`."""
-    return Rate(stratified_mean(groups).mean, *share_interval(groups))
+    """The mean of shares with its interval; see `share_estimate`. Less a control it could lie beyond 0 or 1."""
+    return Rate(min(1.0, max(0.0, stratified_mean(groups).mean)), *share_interval(groups))
 
 
 def share_interval(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from math import ceil
 from pathlib import Path
 from time import process_time
@@ -16,16 +17,20 @@ import numpy as np
 import polars as pl
 
 from pickosim.amounts import LANE
-from pickosim.bots.entrants import Entrant, bot_parcels, check_bot_sources
-from pickosim.bots.loading import files_at
+from pickosim.bots.command import Command
+from pickosim.bots.entrants import Entrant, bot_parcels, check_bot_sources, make_entrants
+from pickosim.bots.loading import files_at, load_bot, parts_of
+from pickosim.bots.simple import SimpleStrategy
 from pickosim.engine.rulebook import rulebook
 from pickosim.engine.tally import Tally, new_tally
 from pickosim.files import Parcel
 from pickosim.games.batch import BATCH, play_games
+from pickosim.games.judge import judge_of
 from pickosim.games.match import Match, Orders, make_match
 from pickosim.rules import RuleSet
 from pickosim.runs.folder import parquet
 from pickosim.runs.tasks import Sums, add
+from pickosim.solver.valuation import Valuation
 from pickosim.studies.schedule import chunks, lane
 
 
@@ -41,6 +46,8 @@ class Arm:
     rotations: tuple[Orders, ...] = ()
     forfeits: bool = False
     """Whether a bot that fails in a game loses it."""
+    luck_by: Entrant | None = None
+    """Who judges how lucky every roll is, if anybody does."""
 
     @property
     def games(self) -> int:
@@ -55,7 +62,46 @@ class Arm:
 
 def play_arm(arm: Arm, seed: int, first: int, blocks: int, *, follow_lead: bool = False) -> Tally:
     """Play blocks `first` to `first + blocks - 1` of an arm, one game per rotation each."""
-    return play_games(arm.match(seed), first, blocks, follow_lead=follow_lead)
+    return play_games(
+        arm.match(seed), first, blocks, follow_lead=follow_lead, judge=valuation_of(arm)
+    )
+
+
+# ------------------------------------------------------------------------------------------------ the judge
+
+JUDGE = "champion"
+
+
+@cache
+def the_judge() -> Entrant:
+    """The bot that says how lucky rolls were, wherever luck is taken out of results."""
+    return make_entrants([JUDGE])[0]
+
+
+def valuation_of(arm: Arm) -> Valuation | None:
+    """The judge of the games of an arm, if they are judged."""
+    return judge_of(arm.luck_by.spec, arm.rules, len(arm.bots)) if arm.luck_by else None
+
+
+def is_judged(luck: str, bots: Sequence[str], rivals: Sequence[str] | None = None) -> bool:
+    """Whether the games of these bots at a table, by their specs, are judged: with `auto`, where that pays.
+
+    It does not depend on results. `rivals` are all other bots, if a single one is of interest.
+    """
+    if luck != "auto":
+        return luck == "on"
+
+    def are(kinds: type | tuple[type, ...], specs: Sequence[str]) -> list[bool]:
+        return [isinstance(load_bot(spec), kinds) for spec in specs]
+
+    champions = [parts_of(spec)[0] == JUDGE for spec in bots]
+    slow = [*champions, *are((SimpleStrategy, Command), bots)]
+    return (
+        all(champions)
+        or (len(bots) <= 3 and all(are(Valuation, bots)))
+        or (len(bots) == 2 and any(slow))
+        or (rivals is not None and all(are(Valuation, rivals)))
+    )
 
 
 # --------------------------------------------------------------------------------------------- jobs and chunks
@@ -67,6 +113,8 @@ class Job:
 
     entrants: tuple[Entrant, ...]
     """The bots that play, with the digests of their sources."""
+    luck_by: Entrant | None = field(default=None, kw_only=True)
+    """Who judges how lucky every roll is, if anybody does."""
 
     @property
     def games(self) -> int:
@@ -149,7 +197,7 @@ class Chunk:
     def check(self, places: Mapping[str, Path]) -> None:
         """Compare its bots: a worker may be on another machine, or have started before an edit."""
         with files_at(places):
-            check_bot_sources(self.job.entrants)
+            check_bot_sources([*self.job.entrants, *filter(None, [self.job.luck_by])])
 
     def play(self, places: Mapping[str, Path], *, save_games: bool) -> tuple[Sums, bytes]:
         """The sums of its blocks and, if asked for, its games as a Parquet file."""

@@ -6,7 +6,7 @@ blocks are independent of each other, the games of a block are not.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from math import comb
 from typing import NamedTuple
@@ -16,12 +16,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from pickosim.bots.entrants import Entrant
-from pickosim.engine.kernels import as_int, kernel
-from pickosim.engine.tally import PARTS, Tally, win, win_parts
+from pickosim.engine.kernels import as_int, inlined, kernel
+from pickosim.engine.tally import LUCK_ONE, PARTS, Tally, win, win_parts
 from pickosim.games.frames import saved_games
 from pickosim.rules import RuleSet
 from pickosim.runs.tasks import Sums
-from pickosim.studies.arms import Arm, ArmsJob, Chunk, play_arm
+from pickosim.studies.arms import Arm, ArmsJob, Chunk, play_arm, the_judge
 from pickosim.studies.schedule import (
     Bots,
     Earlier,
@@ -83,6 +83,9 @@ def add_holders(counts: NDArray[np.uint16], bots: Bots, sums: Ints, products: In
             products[kind] += totals[kind] * totals
 
 
+LUCK_UNIT = 1 << 16
+"""The luck of a block is rounded to parts of this, so that its squares add up in whole numbers of 64 bits."""
+
 GROUPS = 64
 """Blocks are dealt to this many groups, by their number; how far groups differ says how certain a rating is."""
 
@@ -124,6 +127,19 @@ class GameSums(NamedTuple):
     """(P, S): a histogram of each bot's scores."""
 
 
+class LuckSums(NamedTuple):
+    """The luck of the bots of a judged matchup, sums over blocks of a block's totals, in parts of LUCK_UNIT."""
+
+    luck: Ints
+    """(P,): by bot."""
+    luck_products: Ints
+    """(P, P): of two bots."""
+    luck_places: Ints
+    """(P, P, P): of a bot's luck and another's places (in PARTS), by bot, other bot and its place."""
+    luck_grouped: Ints
+    """(GROUPS, P): by group of blocks and bot."""
+
+
 @dataclass(frozen=True)
 class MatchupJob(ArmsJob):
     """The games of a matchup, in all rotations of the seats."""
@@ -138,7 +154,7 @@ class MatchupJob(ArmsJob):
     def arms(self) -> list[Arm]:
         """One, with all rotations."""
         specs = tuple(entrant.spec for entrant in self.entrants)
-        return [Arm(specs, self.rules, rotations(self.matchup), self.forfeits)]
+        return [Arm(specs, self.rules, rotations(self.matchup), self.forfeits, self.luck_by)]
 
     @property
     def in_hand(self) -> int:
@@ -149,7 +165,9 @@ class MatchupJob(ArmsJob):
         """See `block_sums`."""
         tally = play_arm(self.arms[0], seed, first, blocks)
         tallies = tally.by_rotation(len(self.matchup))
-        return block_sums(tallies, bots_by_seat(self.matchup, first, blocks), first), tallies
+        bots = bots_by_seat(self.matchup, first, blocks)
+        sums = block_sums(tallies, bots, first)
+        return sums | (luck_sums(tallies, bots, first) if self.luck_by else {}), tallies
 
     def saved(self, tallies: Sequence[Tally], lane: int, seed: int, first: int) -> pl.DataFrame:
         """One row per game and seat."""
@@ -167,20 +185,19 @@ def chunks_of_matchups(
     earlier: Sequence[Earlier] = (),
     *,
     forfeits: bool = False,
+    judged: Collection[Matchup] = (),
 ) -> list[Chunk]:
     """Some blocks of all matchups, in chunks of at most that size; a matchup is a part of the run."""
     by_name = {entrant.name: entrant for entrant in entrants}
-    return [
-        Chunk(
-            lane,
-            MatchupJob(tuple(by_name[bot] for bot in matchup), matchup, rules, forfeits),
-            seed,
-            piece,
-            part,
+    found = []
+    for part, (matchup, lane) in enumerate(zip(matchups, matchup_lanes(matchups), strict=True)):
+        playing = tuple(by_name[bot] for bot in matchup)
+        job = MatchupJob(
+            playing, matchup, rules, forfeits, luck_by=the_judge() if matchup in judged else None
         )
-        for part, (matchup, lane) in enumerate(zip(matchups, matchup_lanes(matchups), strict=True))
-        for piece in matchup_chunks(matchup, blocks, size, earlier)
-    ]
+        pieces = matchup_chunks(matchup, blocks, size, earlier)
+        found += [Chunk(lane, job, seed, piece, part) for piece in pieces]
+    return found
 
 
 def block_sums(tallies: Sequence[Tally], bots: Bots, first: int) -> Sums:
@@ -206,6 +223,20 @@ def block_sums(tallies: Sequence[Tally], bots: Bots, first: int) -> Sums:
         **holder_sums(tallies, bots),
         **_forfeits(np.stack([tally.forfeits for tally in tallies]), bots, first),
     }
+
+
+def luck_sums(tallies: Sequence[Tally], bots: Bots, first: int) -> Sums:
+    """All of `LuckSums`, of games that were judged."""
+    players = len(tallies)
+    of_bots = [by_bot(tally.luck, who) for tally, who in zip(tallies, bots, strict=True)]
+    part = LUCK_ONE // LUCK_UNIT
+    luck = (np.sum(of_bots, axis=0) + part // 2) // part
+    places = np.zeros((luck.shape[0], players, players), np.int64)
+    count_places(np.stack([tally.rank for tally in tallies]), bots, places)
+    grouped = np.zeros((GROUPS, players), np.int64)
+    np.add.at(grouped, (first + np.arange(len(luck))) % GROUPS, luck)
+    sums = LuckSums(luck.sum(axis=0), luck.T @ luck, np.tensordot(luck, places, (0, 0)), grouped)
+    return dict(sums._asdict())
 
 
 FORFEITS = "forfeits_from_"
@@ -234,6 +265,26 @@ def _empty_game_sums(players: int, scores: int) -> GameSums:
     return GameSums(
         *(np.zeros(shapes.get(name, (players, players)), np.int64) for name in GameSums._fields)
     )
+
+
+@inlined
+def _add_places(rank: NDArray[np.uint8], who: NDArray[np.uint8], places: Ints) -> None:
+    """Add the places of a game, in PARTS, to those (P, P) of the bots that sat there."""
+    for seat in range(len(rank)):
+        tied = 0
+        for other in range(len(rank)):
+            tied += rank[seat] == rank[other]
+        best = as_int(rank[seat]) - 1
+        for place in range(best, best + tied):
+            places[who[seat], place] += PARTS // tied
+
+
+@kernel
+def count_places(ranks: NDArray[np.uint8], bots: Bots, places: Ints) -> None:
+    """Add the places of games (R, B, P) by seat, in PARTS, to those of each block (B, P, P) by bot."""
+    for rotation in range(len(ranks)):
+        for block in range(len(places)):
+            _add_places(ranks[rotation, block], bots[rotation, block], places[block])
 
 
 @kernel
@@ -269,15 +320,11 @@ def add_games(
                 finish[bot] += rank[seat]
                 seat_wins[seat] += won
                 seat_points[seat] += scored
-                tied = 0
                 for other in range(players):
-                    tied += rank[seat] == rank[other]
                     rival = who[other]
                     before = as_int(rank[seat] < rank[other]) - as_int(rank[seat] > rank[other])
                     ahead[bot, rival] += PARTS // 2 * (1 + before)
-                best = as_int(rank[seat]) - 1
-                for place in range(best, best + tied):
-                    places[bot, place] += PARTS // tied
+            _add_places(rank, who, places)
         for bot in range(players):
             sums.ranks_squared[bot] += finish[bot] * finish[bot]
             sums.seat_wins_squared[bot] += seat_wins[bot] * seat_wins[bot]

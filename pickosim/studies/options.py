@@ -271,6 +271,16 @@ Seed = Annotated[int, Option("Random seed.", 1, metavar="NUMBER")]
 
 Players = Annotated[int, parsed_by(player_count), Option("Players per game.", 4, metavar="NUMBER")]
 
+Luck = Annotated[
+    Literal["auto", "on", "off"],
+    Option(
+        "Take the luck of the dice out of results: the champion judges every roll, and win shares are adjusted for what "
+        "rolls brought. `auto`: where that pays, by bots and players.",
+        "off",
+        metavar="auto|on|off",
+    ),
+]
+
 PlayerCounts = Annotated[
     Parsed[int | str | Sequence[int], tuple[int, ...]],
     parsed_by(lambda players: tuple(player_counts(players))),

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isclose, isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pickosim.amounts import listed, plus_minus, quoted
 from pickosim.engine.tally import PARTS
 from pickosim.runs.tasks import Sums
-from pickosim.stats.intervals import Moments, share_interval, stratified_mean
+from pickosim.stats.intervals import (
+    FITTED_FROM,
+    Control,
+    Moments,
+    less_control,
+    share_interval,
+    stratified_mean,
+)
 from pickosim.stats.sprt import Sprt
+from pickosim.studies.matchup_sums import LUCK_UNIT, forfeits_in
 from pickosim.studies.schedule import Matchup
 
 Points = tuple[float, ...]
@@ -37,12 +46,14 @@ class Measured(NamedTuple):
 class Shares:
     """What orders the standings: win shares, or mean points as shares of the way from last place to first.
 
-    Headline, `--precision` and `--sprt` all take a bot's share and its interval from here.
+    Headline, `--precision` and `--sprt` all take a bot's share and its interval from here. Luck is taken out of those of
+    matchups that were judged, unless they are to be `plain`; a bot's share is the mean over its matchups.
     """
 
     matchups: Sequence[Matchup]
     sums: Sequence[Sums]
     points: Points | None = None
+    plain: bool = False
 
     def bots(self) -> list[str]:
         """Those that have played."""
@@ -50,12 +61,28 @@ class Shares:
 
     def moments(self, bot: str) -> list[Moments]:
         """The moments of a bot's share in a block, matchup by matchup."""
-        return [combined(*entry, self.points) for entry in self._weighted({bot: 1.0})]
+        return self._moments({bot: 1.0})
+
+    def _moments(self, weights: Mapping[str, float]) -> list[Moments]:
+        """The moments of what some bots come to together in a block, matchup by matchup."""
+        read = combined if self.plain else adjusted
+        return [read(*entry, self.points) for entry in self._weighted(weights)]
+
+    @property
+    def has_luck(self) -> bool:
+        """Whether luck is taken out anywhere."""
+        return not self.plain and any(map(is_adjusted, self.sums))
+
+    @property
+    def as_won(self) -> Shares:
+        """The same with the luck of the dice."""
+        return replace(self, plain=True)
 
     def measured(self, bot: str) -> Measured:
         """A bot's share and its interval."""
         groups = self.moments(bot)
-        return Measured(stratified_mean(groups).mean, *share_interval(groups))
+        share = min(1.0, max(0.0, stratified_mean(groups).mean))
+        return Measured(share, *share_interval(groups))
 
     def difference(self, bot: str, rival: str) -> Measured:
         """How far a bot's share is above that of a rival.
@@ -69,7 +96,7 @@ class Shares:
         }
         both = sum(int(part["blocks"]) for part, _ in self._weighted({bot: 1.0, rival: 1.0}))
         weights = {bot: both / played[bot], rival: -both / played[rival]}
-        lead = stratified_mean([combined(*entry, self.points) for entry in self._weighted(weights)])
+        lead = stratified_mean(self._moments(weights))
         return Measured(lead.mean, *lead.interval())
 
     @property
@@ -100,20 +127,51 @@ def _values_of_places(points: Points | None, players: int) -> Points:
     return points or (1.0, *[0.0] * (players - 1))
 
 
+def _worth(part: Sums, points: Points | None) -> NDArray[np.float64]:
+    """(P,): what each place counts, from 1 for the first to 0 for the last."""
+    by_place = np.array(_values_of_places(points, len(part["places"])))
+    return np.asarray((by_place - by_place[-1]) / (by_place[0] - by_place[-1]))
+
+
 def combined(part: Sums, weights: Mapping[int, float], points: Points | None) -> Moments:
     """Moments of what some bots of a matchup come to together in a block, each with its weight.
 
     A bot's points count as a share of the way from the last place's to the first's. So they lie between 0 and 1, and
     have the interval of a share: without points, that of the win share.
     """
-    players = len(part["places"])
-    by_place = _values_of_places(points, players)
-    worth = (np.array(by_place) - by_place[-1]) / (by_place[0] - by_place[-1])
+    players, worth = len(part["places"]), _worth(part, points)
     bots, factors = list(weights), np.array(list(weights.values()))
     totals = part["places"][bots] @ worth
     products = np.einsum("i,aibj,j->ab", worth, part["place_products"][bots][:, :, bots], worth)
     unit, step = PARTS * players, PARTS * float(abs(factors).max())
     return moments_of(part, factors @ totals, factors @ products @ factors, unit, step)
+
+
+def is_adjusted(part: Sums) -> bool:
+    """Whether luck is taken out: of games that were judged, of which enough were played, and nobody forfeited any.
+
+    The luck of games that a bot forfeited is not known.
+    """
+    return "luck" in part and int(part["blocks"]) >= FITTED_FROM and not len(forfeits_in(part))
+
+
+def adjusted(part: Sums, weights: Mapping[int, float], points: Points | None) -> Moments:
+    """The same less the luck of these bots, where the matchup was judged."""
+    plain = combined(part, weights, points)
+    if not is_adjusted(part):
+        return plain
+    bots, factors = list(weights), np.array(list(weights.values()))
+    luck = factors @ part["luck"][bots]
+    squares = factors @ part["luck_products"][np.ix_(bots, bots)] @ factors
+    by_place = part["luck_places"][np.ix_(bots, bots)] @ _worth(part, points)
+    product = factors @ by_place @ factors / (PARTS * len(part["places"]))
+    return less_control(plain, Control(float(luck), float(squares), float(product)))
+
+
+def luck_of(part: Sums, bot: int) -> Moments:
+    """Moments of the mean luck of a bot in a block, as win chance."""
+    unit = LUCK_UNIT * len(part["places"])
+    return moments_of(part, part["luck"][bot], part["luck_products"][bot, bot], unit, LUCK_UNIT)
 
 
 def moments_of(part: Sums, total: Any, squares: Any, unit: float, game: float = 1) -> Moments:
@@ -135,24 +193,25 @@ def about_first(shares: Shares, bots: Sequence[str], comparable: bool) -> str:
     `comparable`: whether all bots had the same opponents.
     """
     first, *others = bots
-    subject, share = quoted(first), _in_words(shares, shares.measured(first))
+    subject, share = quoted(first), _in_words(shares, shares.as_won.measured(first))
     if not others:
         return f"{subject} {share}."
     if not comparable:
         return f"{subject} is first: it {share}. The bots had different opponents; ratings allow for that."
-    lead = shares.difference(first, others[0])
+    lead, won = (of.difference(first, others[0]) for of in (shares, shares.as_won))
     if not lead.value:
         return f"{subject} and {quoted(others[0])} are level: each {share}."
-    return f"{subject} is first: it {_compared(shares, first, lead)} than {quoted(others[0])}{_chance(lead)}."
+    return f"{subject} is first: it {_compared(shares, first, lead)} than {quoted(others[0])}{_chance(lead, won)}."
 
 
 def about_focus(shares: Shares, bot: str, rivals: int) -> str:
     """How the bot of a gauntlet does, and whether that differs significantly from an even share."""
-    share, even = shares.measured(bot), shares.even
-    apart = Measured(*(end - even for end in share))
+    apart, won = (
+        Measured(*(end - shares.even for end in of.measured(bot))) for of in (shares, shares.as_won)
+    )
     return (
         f"Against {rivals} {'bot' if rivals == 1 else 'bots'}, {quoted(bot)} {_compared(shares, bot, apart)} than an "
-        f"even share{_chance(apart)}."
+        f"even share{_chance(apart, won)}."
     )
 
 
@@ -168,21 +227,25 @@ def _compared(shares: Shares, bot: str, apart: Measured) -> str:
     places = max(1, len(difference.split()[0].partition(".")[2]))
     if isfinite(half):
         difference = f"{value:.{places}f} ± {half:.{places}f}"
-    share = f"{shares.shown(shares.measured(bot).value):.{places}f}"
+    share = f"{shares.shown(shares.as_won.measured(bot).value):.{places}f}"
     points = " points" if shares.points is None else ""
-    return f"{_words(shares).format(share)}, {difference}{points} {'more' if apart.value > 0 else 'less'}"
+    luck = "; without luck " if shares.has_luck else ", "
+    return f"{_words(shares).format(share)}{luck}{difference}{points} {'more' if apart.value > 0 else 'less'}"
 
 
 def _words(shares: Shares) -> str:
     return "wins {} % of its games" if shares.points is None else "averages {} points per game"
 
 
-def _chance(apart: Measured) -> str:
-    return "" if apart.low > 0 or apart.high < 0 else ", which could be chance"
+def _chance(apart: Measured, won: Measured) -> str:
+    """Whether a difference could be chance, and how much more is known of it than of what was won."""
+    chance = "" if apart.low > 0 or apart.high < 0 else ", which could be chance"
+    times = (won.half / apart.half) ** 2 if apart.half else 1.0
+    return f"{chance}, as certain as {times:.0f} times as many games" if times >= 1.5 else chance
 
 
 def about_test(
-    test: Sprt, verdict: str | None, bot: str, rivals: Sequence[str], games: int, share: Measured
+    test: Sprt, verdict: str | None, bot: str, rivals: Sequence[str], games: int, shares: Shares
 ) -> str:
     """What a sequential test decided, and what was measured; which hypothesis is true, no test says."""
     against = f"even against {listed([quoted(rival) for rival in rivals])}"
@@ -192,7 +255,8 @@ def about_test(
         decided, risk = _off_even(quoted(bot), test.low, "better", "worse", against), test.alpha
     else:
         decided, risk = "", max(test.alpha, test.beta)
-    result = f"Measured: {100 * share.value:.1f} % ± {100 * share.half:.1f}"
+    share, luck = shares.measured(bot), " without luck" if shares.has_luck else ""
+    result = f"Measured{luck}: {100 * share.value:.1f} % ± {100 * share.half:.1f}"
     if not decided:
         low, high = (f"{100 * off:+g}" for off in (test.low, test.high))
         return (

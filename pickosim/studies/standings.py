@@ -18,6 +18,7 @@ from pickosim.rules import SPECIALISTS
 from pickosim.runs.run import Results
 from pickosim.runs.tasks import Sums
 from pickosim.stats.intervals import (
+    NO_RATE,
     Moments,
     RatioMoments,
     count_rate,
@@ -30,22 +31,26 @@ from pickosim.stats.ratings import Counted, Ratings, rate
 from pickosim.studies.matchup_sums import COUNTED_OF_HOLDERS, forfeits_in
 from pickosim.studies.measures import rate_columns
 from pickosim.studies.schedule import Matchup, matchup_lanes
-from pickosim.studies.shares import Points, combined, moments_of, points_text
+from pickosim.studies.shares import Points, adjusted, combined, luck_of, moments_of, points_text
 from pickosim.studies.views import MOST_ROWS, Crossed, Dots, Listed, View
 
 ALL_BOTS = "(all)"
 """Stands for the bot where all of them are counted together."""
 
+WINS = "win_share± win_share_adjusted± luck±"
+"""Columns of what was won, and how much of that was luck."""
+
 FRAMES = frames_by_name(
     Frame(
         "standings",
-        "One row per bot, the best win share first; with `points`, the most points first.",
-        "bot games mean_points± win_share± mean_score± mean_rank± rating rating_error rating_field forfeits note",
+        "One row per bot, the best win share first (without luck, where it is judged); with `points`, the most points "
+        "first.",
+        f"bot games mean_points± {WINS} mean_score± mean_rank± rating rating_error rating_field forfeits note",
     ),
     Frame(
         "matchups",
         "One row per matchup and bot.",
-        "matchup bots bot games mean_points± win_share± mean_score± mean_rank±",
+        f"matchup bots bot games mean_points± {WINS} mean_score± mean_rank±",
     ),
     Frame(
         "places",
@@ -97,8 +102,9 @@ def tournament_frames(
     sums: Sequence[Sums],
     specialists: Collection[str],
     points: Points | None = None,
+    judged: bool = False,
 ) -> dict[str, pl.DataFrame]:
-    """All tables; `specialists` are those of the rules."""
+    """All tables; `specialists` are those of the rules, and `judged` says whether any matchup is."""
     entries = entries_of(bots, matchups, sums)
     ratings = ratings_of(bots, matchups, sums)
     rows: dict[str, list[Row]] = {
@@ -115,12 +121,14 @@ def tournament_frames(
             for row in _counted("score", [part["score_counts"][k] for part, k in played])
         ],
     }
-    return {name: frame.build(rows[name]) for name, frame in tables_with(points).items()}
+    tables = tables_with(points, judged).items()
+    return {name: frame.build(rows[name]) for name, frame in tables}
 
 
-def tables_with(points: Points | None) -> dict[str, Frame]:
-    """The tables of a tournament; without points they have no column for them."""
-    left_out = ("mean_points",) if points is None else ()
+def tables_with(points: Points | None, judged: bool) -> dict[str, Frame]:
+    """The tables of a tournament; they have no columns for points or luck that there are not."""
+    left_out = [] if points else ["mean_points"]
+    left_out += [] if judged else ["win_share_adjusted", "luck"]
     return {name: frame.without(*left_out) for name, frame in FRAMES.items()}
 
 
@@ -190,6 +198,7 @@ def _bot_rates(entries: Sequence[Entry], points: Points | None) -> Row:
         "games": games,
         **_mean_points(entries, points),
         **rate_columns("win_share", share_rate([_place(*entry, 0) for entry in entries])),
+        **_without_luck(entries),
         **rate_columns("mean_score", count_rate([_scores(*entry) for entry in entries])),
         **rate_columns("mean_rank", share_rate(ranks).mapped(1, players)),
     }
@@ -213,6 +222,16 @@ def _mean_points(entries: Sequence[Entry], points: Points | None) -> Row:
     return rate_columns("mean_points", share.mapped(points[-1], points[0]))
 
 
+def _without_luck(entries: Sequence[Entry]) -> Row:
+    """The win share of a bot without luck, and its luck; nothing if no matchup was judged."""
+    own = [adjusted(part, {bot: 1.0}, None) for part, bot in entries]
+    luck = [luck_of(part, bot) for part, bot in entries if "luck" in part]
+    return {
+        **rate_columns("win_share_adjusted", share_rate(own)),
+        **rate_columns("luck", mean_rate(luck) if luck else NO_RATE),
+    }
+
+
 def _standings(entries: dict[str, list[Entry]], rated: Ratings, points: Points | None) -> list[Row]:
     """One row per bot that played, the best first."""
     ratings = {row["name"]: row for row in rated.ratings.to_dicts()}
@@ -230,9 +249,12 @@ def _standings(entries: dict[str, list[Entry]], rated: Ratings, points: Points |
     return sorted(rows, key=lambda row: -row[deciding_column(row)])
 
 
+DECIDING = ("mean_points", "win_share_adjusted", "win_share")
+
+
 def deciding_column(columns: Collection[str]) -> str:
     """The one of these columns by which standings are ordered."""
-    return "mean_points" if "mean_points" in columns else "win_share"
+    return next(name for name in DECIDING if name in columns)
 
 
 def _matchups(
@@ -420,19 +442,21 @@ def _standings_chart(results: Results) -> Dots:
     players, points = _players(results), results.manifest["plan"].get("place_points")
     if points:
         return Dots("mean_points", "bot", "points per game", at=sum(points) / players, rows=_best)
-    return Dots("win_share", "bot", "win share in %", at=100 / players, rows=_best)
+    share = deciding_column(results.standings.columns)
+    label = "win share in %" if share == "win_share" else "win share without luck in %"
+    return Dots(share, "bot", label, at=100 / players, rows=_best)
 
 
 def _compact(results: Results) -> pl.DataFrame:
     """Standings without intervals that lines have no room for: of all rates but the one that decides."""
     standings = results.standings
-    rates = {"mean_points", "win_share", "mean_score", "mean_rank"}
+    rates = {*DECIDING, "mean_score", "mean_rank"}
     ends = [
         f"{rate}_{end}"
         for rate in rates - {deciding_column(standings.columns)}
         for end in ("low", "high")
     ]
-    ends.append("note")  # which remarks say, too
+    ends += ["luck", "note"]  # which matchups and remarks say, too
     return standings.drop(ends, strict=False)
 
 

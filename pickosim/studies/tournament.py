@@ -26,11 +26,12 @@ from pickosim.stats.intervals import Moments, stratified_mean
 from pickosim.stats.ratings import Ratings
 from pickosim.stats.sprt import Sprt
 from pickosim.stats.sprt import parse as parse_sprt
-from pickosim.studies.arms import Chunk, blocks_per_chunk
+from pickosim.studies.arms import Chunk, blocks_per_chunk, is_judged
 from pickosim.studies.matchup_sums import chunks_of_matchups, forfeits_in
 from pickosim.studies.options import (
     CHECKED,
     Bots,
+    Luck,
     OneRuleSet,
     Option,
     OptionalCount,
@@ -186,6 +187,7 @@ class Tournament(OneRuleSetStudy):
             default_text="forfeit with three or more bots",
         ),
     ] = None
+    luck: Luck = "auto"
     save_games: Annotated[bool, Option("Save every game to Parquet.", True)] = False
     earlier: tuple[Earlier, ...] = ()
     """The runs that this one extends, the first of them first; not an option."""
@@ -243,6 +245,20 @@ class Tournament(OneRuleSetStudy):
         """The matchups, and how many would be possible."""
         return round_robin(
             self.names, self.seats, focus=self.focus, most=self.max_matchups, seed=self.seed
+        )
+
+    @stored
+    def judged(self) -> tuple[Matchup, ...]:
+        """The matchups whose luck is taken out."""
+        spec = {entrant.name: entrant.spec for entrant in self.entrants}
+        return tuple(
+            matchup
+            for matchup in self.matchups
+            if is_judged(
+                self.luck,
+                [spec[bot] for bot in matchup],
+                [spec[bot] for bot in matchup if bot != self.focus] if self.focus else None,
+            )
         )
 
     @property
@@ -349,8 +365,8 @@ class Tournament(OneRuleSetStudy):
 
     @property
     def tables(self) -> dict[str, Frame]:
-        """All; without points they have no column for them."""
-        return tables_with(self.place_points)
+        """All; they have no columns for points or luck that there are not."""
+        return tables_with(self.place_points, bool(self.judged))
 
     @property
     def title(self) -> str:
@@ -384,6 +400,7 @@ class Tournament(OneRuleSetStudy):
             self.chunk_size,
             self.earlier,
             forfeits=self.forfeits,
+            judged=self.judged,
         )
 
     def _check_forfeits(self, sums: Sequence[Sums]) -> None:
@@ -462,7 +479,12 @@ class Tournament(OneRuleSetStudy):
     def frames(self, sums: Sequence[Sums]) -> Frames:
         """All result tables."""
         frames = tournament_frames(
-            self.names, self.matchups, sums, self.rule_set.specialists, self.place_points
+            self.names,
+            self.matchups,
+            sums,
+            self.rule_set.specialists,
+            self.place_points,
+            bool(self.judged),
         )
         return frames | {"standings": self.with_notes(frames["standings"], self.seats)}
 
@@ -528,8 +550,8 @@ class Tournament(OneRuleSetStudy):
         shares, bots = self._shares(sums), frames["standings"]["bot"].to_list()
         if self.sprt is not None:
             rivals = [bot for bot in self.matchups[0] if bot != self.tested]
-            measured = Shares(self.matchups, sums).measured(self.tested)
-            return about_test(self.sprt, self._verdict(sums), self.tested, rivals, games, measured)
+            tested = Shares(self.matchups, sums)
+            return about_test(self.sprt, self._verdict(sums), self.tested, rivals, games, tested)
         if self.focus is not None:
             return about_focus(shares, self.focus, len(bots) - 1)
         return about_first(shares, bots, self._is_fair)

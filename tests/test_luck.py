@@ -1,0 +1,220 @@
+"""Luck taken out of results: where that is done, and that what is left has the same mean."""
+
+from __future__ import annotations
+
+import inspect
+import shlex
+import sys
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+from blocks import first_game
+from polars.testing import assert_frame_equal
+from scipy.stats import t as student
+
+import pickosim
+from pickosim.bench import PROGRAM, PlainPython
+from pickosim.bots.loading import load_bot
+from pickosim.engine.tally import LUCK_ONE, PARTS, win_parts
+from pickosim.games.batch import play_games
+from pickosim.games.match import make_match
+from pickosim.rule_files import load_rules
+from pickosim.runs.tasks import add
+from pickosim.stats.intervals import FITTED_FROM
+from pickosim.studies.arms import Arm, is_judged, play_arm, the_judge
+from pickosim.studies.matchup_sums import block_sums, luck_sums
+from pickosim.studies.schedule import bots_by_seat, rotations
+from pickosim.studies.shares import Shares, is_adjusted
+
+SIMPLE = ("from typing import Any\nfrom pickosim import SimpleStrategy\n", "\n")
+"""What a file with a simple bot has before and after it."""
+PAIR = ("champion", "expected")
+
+
+def tournament(*bots: str, games: int | None = 400, **options: Any) -> pickosim.Results:
+    return pickosim.tournament(
+        bots, games=games, **{"seed": 3, "workers": 1, "chunk": 90} | options
+    )
+
+
+# ------------------------------------------------------------------------------------------ where it is done
+
+
+@pytest.mark.parametrize(
+    ("bots", "judged"),
+    [
+        (["champion", "expected"], True),
+        (["expected", "winner"], True),
+        (["eager", "champion"], True),
+        (["eager", "SIMPLE"], True),
+        (["eager", "PROGRAM"], True),
+        (["eager", "thief"], False),
+        (["expected", "eager"], False),
+        (["champion", "expected", "winner"], True),
+        (["champion", "expected", "eager"], False),
+        (["SIMPLE", "eager", "thief"], False),
+        (["champion", "expected", "winner", "expected"], False),
+        (["champion"] * 4, True),
+    ],
+    ids=str,
+)
+def test_auto_depends_on_bots_and_players_alone(bots, judged, tmp_path):
+    (tmp_path / "simple.py").write_text(inspect.getsource(PlainPython).join(SIMPLE))
+    program = shlex.join([sys.executable, "-c", PROGRAM])
+    known = {"SIMPLE": str(tmp_path / "simple.py"), "PROGRAM": f"cmd:{program}"}
+    specs = [known.get(bot, bot) for bot in bots]
+    assert is_judged("auto", specs) == judged
+    assert is_judged("on", specs)
+    assert not is_judged("off", specs)
+
+
+def test_with_one_bot_of_interest_its_rivals_decide():
+    bots = ["eager", "expected", "winner", "expected"]
+    assert not is_judged("auto", bots)
+    assert is_judged("auto", bots, rivals=bots[1:])
+    assert not is_judged("auto", bots, rivals=bots[:3])
+
+
+# -------------------------------------------------------------------------------------------- sums and tables
+
+
+@pytest.fixture(scope="module")
+def judged() -> pickosim.Results:
+    return tournament(*PAIR, "eager", "thief")
+
+
+def test_results_without_luck_are_those_of_a_run_that_nobody_judged(judged):
+    plain = tournament(*PAIR, "eager", "thief", luck="off")
+    for name, table in plain.frames.items():
+        own = [column for column in judged.frames[name].columns if column not in table.columns]
+        assert len(own) == (6 if name in ("standings", "matchups") else 0)
+        without = judged.frames[name].drop(own)
+        by = table.columns[: 2 if name == "scores" else 3]
+        assert_frame_equal(without.sort(by), table.sort(by), check_exact=True)
+    assert "luck" not in plain.headline
+
+
+def test_sums_do_not_depend_on_chunks_workers_and_order(judged):
+    again = tournament("thief", "eager", *PAIR, chunk=41, workers=2)
+    for name, table in judged.frames.items():
+        assert_frame_equal(again.frames[name], table, check_exact=True)
+    assert again.headline == judged.headline
+
+
+def test_a_run_that_is_extended_has_the_luck_of_the_whole(tmp_path):
+    began = tournament(*PAIR, games=200, out=tmp_path / "began")
+    more = pickosim.extend(began, ["winner"], 300, out=tmp_path / "more", workers=1)
+    whole = tournament(*PAIR, "winner", games=300)
+    for name, table in whole.frames.items():
+        assert_frame_equal(more.frames[name], table, check_exact=True)
+    assert more.manifest["games_played"] == whole.games_played - began.games_played
+
+
+def blocks_of(bots: tuple[str, str], blocks: int) -> tuple[np.ndarray, np.ndarray]:
+    """(B,) each: what the first of two bots has won in each block, and its luck."""
+    won, luck = np.zeros((2, blocks))
+    for seat, seating in enumerate((bots, bots[::-1])):
+        match = make_match(seating, "classic", 3)
+        tally = play_games(match, first_game(bots), blocks, judge=load_bot("champion"))
+        won += win_parts(tally.rank)[:, seat] / (2 * PARTS)
+        luck += tally.luck[:, seat] / (2 * LUCK_ONE)
+    return won, luck
+
+
+@pytest.mark.parametrize("bots", [PAIR, ("champion", "eager")])
+def test_a_share_without_luck_is_the_intercept_of_a_regression(judged, bots):
+    won, luck = blocks_of(bots, 200)
+    design = np.column_stack([np.ones(200), luck])
+    (mean, slope), (left,), *_ = np.linalg.lstsq(design, won, rcond=None)
+    error = sqrt(left / 198 * np.linalg.inv(design.T @ design)[0, 0])
+    of_bots = judged.matchups.filter(bots=" - ".join(sorted(bots)))
+    row = of_bots.filter(bot=bots[0]).row(0, named=True)
+    assert row["win_share_adjusted"] == pytest.approx(mean, abs=1e-6)
+    assert row["luck"] == pytest.approx(luck.mean(), abs=1e-5)
+    assert 0.8 < slope < 1.2
+    half = (row["win_share_adjusted_high"] - row["win_share_adjusted_low"]) / 2
+    assert half == pytest.approx(student.ppf(0.975, 198) * error, rel=0.05)
+    assert half < 0.6 * (row["win_share_high"] - row["win_share_low"]) / 2
+
+
+def test_a_bots_share_is_the_mean_over_its_matchups(judged):
+    for row in judged.standings.to_dicts():
+        of_bot = judged.matchups.filter(bot=row["bot"])
+        assert row["win_share_adjusted"] == pytest.approx(of_bot["win_share_adjusted"].mean())
+        lucky = of_bot["luck"].drop_nulls()
+        assert row["luck"] == pytest.approx(lucky.mean())
+    unjudged = judged.matchups.filter(bots="eager - thief")
+    assert unjudged["win_share_adjusted"].equals(unjudged["win_share"].rename("win_share_adjusted"))
+    assert unjudged["luck"].is_null().all()
+
+
+def test_few_blocks_are_left_as_they_are():
+    few, enough = (tournament(*PAIR, games=2 * blocks) for blocks in (FITTED_FROM - 1, FITTED_FROM))
+    assert few.standings["win_share_adjusted"].to_list() == few.standings["win_share"].to_list()
+    assert "without luck" not in few.headline
+    differs = enough.standings["win_share_adjusted"] != enough.standings["win_share"]
+    assert differs.all()
+    assert "without luck" in enough.headline
+
+
+def test_forfeited_games_have_no_luck_so_their_matchup_is_left_as_it_is():
+    part = {"blocks": np.array(60), "luck": np.zeros(2, np.int64)}
+    assert is_adjusted(part)
+    assert not is_adjusted(part | {"forfeits_from_0": np.zeros((1, 3), np.int64)})
+
+
+# ------------------------------------------------------------------------------------------------ the truth
+
+
+@pytest.mark.parametrize(
+    ("bots", "rules", "blocks"),
+    [
+        (("champion", "expected"), "classic", 2000),
+        (("winner", "expected"), "classic", 1500),
+        (("champion", "random"), "classic", 1000),
+        (("champion", "eager"), "extrawurm", 600),
+        (("expected", "winner", "champion"), "classic", 400),
+        (("eager", "expected", "thief", "winner"), "extrawurm", 150),
+    ],
+)
+def test_luck_has_no_mean_and_is_the_same_in_any_pieces(bots, rules, blocks):
+    """So that shares with it and without it agree within their error: by the same sums as in tables."""
+    arm = Arm(bots, load_rules(rules), rotations(bots), luck_by=the_judge())
+    pieces = [(0, blocks // 3), (blocks // 3, blocks - blocks // 3)]
+    sums: Any = {}
+    for first, count in pieces:
+        tallies = play_arm(arm, 5, first, count).by_rotation(len(bots))
+        who = bots_by_seat(bots, first, count)
+        sums = add(sums, block_sums(tallies, who, first) | luck_sums(tallies, who, first))
+    luck, squares = sums["luck"], sums["luck_products"].diagonal()
+    z = luck / np.sqrt(squares)
+    assert np.abs(z).max() < 3.5
+    assert abs(luck.sum()) <= len(bots) * blocks
+    assert sums["luck_grouped"].sum(axis=0).tolist() == luck.tolist()
+    shares = Shares([bots], [sums])
+    for bot in bots:
+        own, won = shares.measured(bot), shares.as_won.measured(bot)
+        assert own.half < won.half
+        assert abs(own.value - won.value) < 4 * sqrt(won.half**2 - own.half**2) / 1.96
+    whole = play_arm(arm, 5, 0, blocks).by_rotation(len(bots))
+    again = luck_sums(whole, bots_by_seat(bots, 0, blocks), 0)
+    assert all(np.array_equal(again[name], sums[name]) for name in again)
+
+
+def test_a_precision_is_reached_with_fewer_games():
+    games = [
+        tournament(*PAIR, games=None, precision="2%", luck=luck).standings["games"][0]
+        for luck in ("auto", "off")
+    ]
+    assert 4 * games[0] < games[1]
+
+
+def test_a_sequential_test_needs_fewer_blocks():
+    found = [tournament(*PAIR, games=None, sprt="0,2%", luck=luck) for luck in ("auto", "off")]
+    assert [results.manifest["result"]["sprt"]["verdict"] for results in found] == ["H1", "H1"]
+    games = [results.standings["games"][0] for results in found]
+    assert 2 * games[0] < games[1]
+    assert "Measured without luck: 5" in found[0].headline
+    assert "Measured: 5" in found[1].headline
