@@ -17,6 +17,7 @@ import numpy as np
 
 from pickosim import load_rules
 from pickosim.engine.tally import LUCK_ONE, PARTS, win_parts
+from pickosim.games.pickups import branch_pickups
 from pickosim.rules import SPECIALISTS
 from pickosim.stats.intervals import (
     FITTED_FROM,
@@ -33,7 +34,6 @@ from pickosim.stats.intervals import (
 from pickosim.stats.ratings import rate
 from pickosim.studies.arms import Arm, play_arm, the_judge
 from pickosim.studies.matchup_sums import GROUPS, count_choices
-from pickosim.studies.pickup_worths import play_branches
 from pickosim.studies.schedule import bots_by_seat, by_bot, looks, rotations
 
 BLOCKS = (10, 20, 50, 100, 400)
@@ -233,17 +233,16 @@ def pick_ups_covered(rng: np.random.Generator) -> Iterator[Row]:
     """What a pick-up of each specialist is worth."""
     bot, players, games = PICK_UPS
     rules = load_rules("extrawurm")
-    played = play_branches(
-        Arm((bot,) * players, rules), tuple(rules.specialists), "gone", 13, 0, games
-    )
+    arm = Arm((bot,) * players, rules)
+    everything = np.ones(len(SPECIALISTS), np.bool_)
+    played = branch_pickups(arm.match(13), 0, games, everything, "gone")
+    game, seat = played.pickups["entry"], played.pickups["seat"]
+    brought = win_parts(played.tally.rank)[game, seat].astype(float)
+    brought -= win_parts(played.branches.rank)[np.arange(len(game)), seat]
     for specialist in rules.specialists:
         chosen = played.pickups["specialist"] == SPECIALISTS.index(specialist)
-        values = np.stack(
-            [
-                np.bincount(played.pickups["entry"][chosen], weights, games)
-                for weights in (None, played.wins[chosen])
-            ]
-        )
+        of_games = (np.bincount(game[chosen], of, games) for of in (None, brought[chosen]))
+        values = np.stack(list(of_games))
         truth = values[1].sum() / values[0].sum() / PARTS
         found = {}
         for blocks in BLOCKS:

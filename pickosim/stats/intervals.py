@@ -94,7 +94,8 @@ def less_control(values: Moments, control: Control) -> Moments:
     before = max(0.0, squares - total**2 / n)
     left = max(0.0, before - common**2 / spread)
     mean = (total - common / spread * control.total) / n
-    square_error = left / (n - 2) * (1 / n + (control.total / n) ** 2 / spread)
+    left_each = left * n / (n - 2) ** 2  # a value pulls its own residual down: HC3 of MacKinnon and White 1985
+    square_error = left_each * (1 / n + (control.total / n) ** 2 / spread)
     guard = 2 * step**2
     smaller = sqrt((left + guard) / (before + guard))
     return Moments(n, n * mean, n * mean**2 + n * (n - 1) * square_error, step * smaller)
