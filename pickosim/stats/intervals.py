@@ -94,7 +94,8 @@ def less_control(values: Moments, control: Control) -> Moments:
     before = max(0.0, squares - total**2 / n)
     left = max(0.0, before - common**2 / spread)
     mean = (total - common / spread * control.total) / n
-    left_each = left * n / (n - 2) ** 2  # a value pulls its own residual down: HC3 of MacKinnon and White 1985
+    # A value pulls its own residual down (HC3 of MacKinnon and White 1985).
+    left_each = left * n / (n - 2) ** 2
     square_error = left_each * (1 / n + (control.total / n) ** 2 / spread)
     guard = 2 * step**2
     smaller = sqrt((left + guard) / (before + guard))
