@@ -53,12 +53,11 @@ from pickosim.studies.schedule import Matchup, blocks_for, rotations
 from pickosim.studies.study import Frames, Study, about_few_blocks, stored, study_function
 from pickosim.studies.variants import (
     FRAMES,
-    MAIN_FRAME,
     VIEWS,
     CompareJob,
     Setting,
     Variant,
-    compare_frames,
+    compare_rows,
     make_variants,
     named_variant,
     setting_of,
@@ -89,7 +88,6 @@ class Compare(Study):
     sources: ClassVar[tuple[str, ...]] = ("studies.variants",)
     frame_types: ClassVar = FRAMES
     views: ClassVar = VIEWS
-    main_frame: ClassVar[str] = MAIN_FRAME
     examples: ClassVar[tuple[str, ...]] = (
         "pickosim compare classic short french --players 2-5",
         "pickosim compare classic --sweep dice=7,8,9 --bots expected,eager",
@@ -249,19 +247,17 @@ class Compare(Study):
             if part
         ]
 
-    def frames(self, sums: Sequence[Sums]) -> Frames:
-        """All result tables."""
-        frames = compare_frames(self.settings(sums))
-        notes = [
-            "; ".join(
+    def rows(self, sums: Sequence[Sums]) -> dict[str, list[Row]]:
+        """The rows of all tables."""
+        rows = compare_rows(self.settings(sums))
+        for row, variant in zip(rows["variants"], self.variants, strict=True):
+            notes = [
                 f"{len(matchup)} players: {quoted(bot)} plays {note}"
                 for matchup in self.matchups
                 for bot, note in self.notes(variant.rules, len(matchup)).items()
-            )
-            for variant in self.variants
-        ]
-        noted = pl.Series("note", [note or None for note in notes], pl.String)
-        return frames | {"variants": frames["variants"].with_columns(noted)}
+            ]
+            row["note"] = "; ".join(notes) or None
+        return rows
 
     def status(self, sums: Sequence[Sums]) -> str:
         """How long the games of the first variants are, with the fewest players so far."""
@@ -269,35 +265,30 @@ class Compare(Study):
         means = [f"{s.variant.name} {MEASURES['turns'].read(s.sums).value:.1f}" for s in sides]
         return f"turns per game: {', '.join(means)}"
 
-    def summary(self, sums: Sequence[Sums], frames: Frames) -> dict[str, Any]:
-        """What the tables do not say: what was found, in sentences, and what to keep in mind."""
-        settings = self.settings(sums)
-        stronger = {setting.base.sums.players: setting.stronger for setting in settings}
-        sides = [side.sums for setting in settings for side in setting.sides]
+    def findings(self, sums: Sequence[Sums], frames: Frames) -> dict[str, Any]:
+        """How variants differ from the reference."""
+        stronger = self._stronger(sums)
         headline, sentences, by_variant = findings(
             frames["measures"], self.base.name, stronger, self.about
         )
         return {
-            "games": sum(side.games for side in sides),
-            "unfinished": sum(side.total("unfinished") for side in sides),
             "reference": self.base.name,
             "stronger": {str(players): bot for players, bot in stronger.items() if bot},
             "headline": headline,
             "sentences": sentences,
             "by_variant": by_variant,
-            "remarks": [
-                *self._about_games(),
-                *self.about_bots(
-                    [
-                        (variant.rules, len(matchup))
-                        for variant in self.variants
-                        for matchup in self.matchups
-                    ]
-                ),
-                *_about_skill(stronger, self.base.name),
-                *_about_unfinished(settings),
-            ],
         }
+
+    def _stronger(self, sums: Sequence[Sums]) -> dict[int, str | None]:
+        """By number of players, the bot that skill is about."""
+        return {each.base.sums.players: each.stronger for each in self.settings(sums)}
+
+    def remarks(self, sums: Sequence[Sums], frames: Frames) -> Iterator[str]:
+        """What was played, and what skill is."""
+        yield from self._about_games()
+        sizes = [len(matchup) for matchup in self.matchups]
+        yield from self.about_bots([(each.rules, size) for each in self.variants for size in sizes])
+        yield from _about_skill(self._stronger(sums), self.base.name)
 
     def _about_games(self) -> Iterator[str]:
         played = {
@@ -343,17 +334,6 @@ def _about_skill(stronger: Mapping[int, str | None], reference: str) -> Iterator
         "Skill is the win share of the bot whose seats win more in "
         f"{reference} ({who}), divided by its fair share."
     )
-
-
-def _about_unfinished(settings: Sequence[Setting]) -> Iterator[str]:
-    ended = [
-        f"{count:,} of {side.variant.name} with {side.sums.players} players"
-        for setting in settings
-        for side in setting.sides
-        if (count := side.sums.total("unfinished"))
-    ]
-    if ended:
-        yield f"Ended by the turn limit, and counted as they stood: {listed(ended)}."
 
 
 MOST_DETAILED = 8

@@ -8,7 +8,7 @@ each game, added up over the games of a block, and so are those named like a cou
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 from typing import Literal
 
@@ -22,7 +22,7 @@ from pickosim.engine.tally import PARTS, Tally, win_parts
 from pickosim.errors import PickosimError, suggest
 from pickosim.runs.tasks import Sums
 from pickosim.stats.intervals import BlockSums, Rate, Reading, adjusted, mean, products, ratio
-from pickosim.studies.schedule import Bots, Matchup, by_bot
+from pickosim.studies.schedule import Bots, Matchup, by_bot, rotations
 
 Ints = NDArray[np.int64]
 
@@ -341,21 +341,16 @@ def arms_summed(arms: Sequence[Ints], base: Ints) -> Sums:
     }
 
 
-def arm_of(sums: Sums, arm: int, matchup: Sequence[str], rotations: int) -> ArmSums:
+def arm_of(sums: Sums, arm: int, matchup: Sequence[str]) -> ArmSums:
     """One arm of `arms_summed`."""
     return ArmSums(
         names=value_names(matchup),
-        per_block=rotations,
+        per_block=len(rotations(tuple(matchup))),
         blocks=int(sums["blocks"]),
         totals=sums["totals"][arm],
         products=sums["products"][arm],
         matchup=tuple(matchup),
     )
-
-
-def about_bot(of: ArmSums, stronger: str | None) -> ArmSums:
-    """The same sums, with the bot that `skill` is about."""
-    return replace(of, stronger=stronger)
 
 
 # -------------------------------------------------------------------------------------------- parts of rows

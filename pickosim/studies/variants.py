@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -45,7 +44,6 @@ from pickosim.studies.measures import (
     ArmSums,
     Ints,
     Measure,
-    about_bot,
     arm_of,
     arms_summed,
     block_values,
@@ -159,17 +157,14 @@ def _blamed_on_sweep(texts: Sequence[str]) -> Iterator[None]:
 
 
 def _refuse_twice(swept: Sequence[Sequence[str]]) -> None:
-    options = [texts[0].partition("=")[0] for texts in swept]
-    for option, times in Counter(options).items():
-        if times > 1:
-            values = ",".join(
-                text.partition("=")[2]
-                for texts, of in zip(swept, options, strict=True)
-                if of == option
-                for text in texts
-            )
+    values: dict[str, list[str]] = {}
+    for texts in swept:
+        option = texts[0].partition("=")[0]
+        again = option in values
+        values.setdefault(option, []).extend(text.partition("=")[2] for text in texts)
+        if again:
             raise RulesError(
-                f"{option} is swept twice; give all its values at once: --sweep {option}={values}."
+                f"{option} is swept twice; give all its values at once: --sweep {option}={','.join(values[option])}."
             )
 
 
@@ -190,40 +185,32 @@ class CompareJob(ArmsJob):
     @property
     def arms(self) -> list[Arm]:
         """One per variant."""
-        return [self._arm(rules) for rules in self.variants]
-
-    def _arm(self, rules: RuleSet) -> Arm:
-        return Arm(self.matchup, rules, rotations=rotations(self.matchup))
+        seats = rotations(self.matchup)
+        return [Arm(self.matchup, rules, rotations=seats) for rules in self.variants]
 
     @property
     def in_hand(self) -> int:
-        """The rotations of the reference, and of the variant that is compared with it."""
-        return 2 * len(rotations(self.matchup))
+        """The rotations of one variant."""
+        return len(rotations(self.matchup))
 
     def play(self, seed: int, first: int, blocks: int) -> tuple[Sums, list[Tally]]:
-        """`blocks`; all of `arms_summed` by variant; histograms (A, GROUPS, T) of HISTOGRAMS."""
-        base_tallies = self._play(self.variants[self.reference], seed, first, blocks)
-        base = self._values(base_tallies, first)
-        values, histograms = [], []
-        for number, rules in enumerate(self.variants):
-            is_base = number == self.reference
-            tallies = base_tallies if is_base else self._play(rules, seed, first, blocks)
-            values.append(base if is_base else self._values(tallies, first))
-            counted = [[MEASURES[name].counted(t) for t in tallies] for name in HISTOGRAMS]
-            histograms.append([grouped_counts(of_games, first) for of_games in counted])
-        sums = {"blocks": np.array(blocks, np.int64), **arms_summed(values, base)}
-        for name, of_arms in zip(HISTOGRAMS, zip(*histograms, strict=True), strict=True):
-            sums[name] = _stacked(of_arms)
-        return sums, []
-
-    def _play(self, rules: RuleSet, seed: int, first: int, blocks: int) -> list[Tally]:
-        """One tally per rotation."""
-        tally = play_arm(self._arm(rules), seed, first, blocks, follow_lead=True)
-        return tally.by_rotation(len(rotations(self.matchup)))
-
-    def _values(self, tallies: Sequence[Tally], first: int) -> Ints:
-        bots = bots_by_seat(self.matchup, first, len(tallies[0].turns))
-        return block_values(tallies, self.matchup, bots)
+        """`blocks`; `unfinished` games; all of `arms_summed` by variant; histograms (A, GROUPS, T) of HISTOGRAMS."""
+        bots, unfinished = bots_by_seat(self.matchup, first, blocks), 0
+        values, histograms = list[Ints](), {name: list[Ints]() for name in HISTOGRAMS}
+        for arm in self.arms:
+            tally = play_arm(arm, seed, first, blocks, follow_lead=True)
+            tallies = tally.by_rotation(arm.games)
+            values.append(block_values(tallies, self.matchup, bots))
+            unfinished += int((~tally.finished).sum())
+            for name, of_arms in histograms.items():
+                counts = [MEASURES[name].counted(each) for each in tallies]
+                of_arms.append(grouped_counts(counts, first))
+        return {
+            "blocks": np.array(blocks, np.int64),
+            "unfinished": np.array(unfinished, np.int64),
+            **arms_summed(values, values[self.reference]),
+            **{name: _stacked(of_arms) for name, of_arms in histograms.items()},
+        }, []
 
 
 def _stacked(arrays: Sequence[Ints]) -> Ints:
@@ -252,8 +239,6 @@ FRAMES = frames_by_name(
     ),
     Frame("variants", "One row per variant.", "variant differs rules note"),
 )
-
-MAIN_FRAME = "measures"
 
 
 class Side(NamedTuple):
@@ -288,43 +273,39 @@ def setting_of(
     variants: Sequence[Variant], reference: int, matchup: Matchup, part: Sums
 ) -> Setting:
     """The sums of one number of players, variant by variant."""
-    per_block = len(rotations(matchup))
-    stronger = _stronger(arm_of(part, reference, matchup, per_block))
+    arms = [arm_of(part, number, matchup) for number in range(len(variants))]
+    # Who wins most by its fair share in the reference; nobody if all are the same.
+    bots = list(dict.fromkeys(matchup))
+    wins = [arms[reference].wins_by_fair_share(bot).value for bot in bots]
+    stronger = bots[wins.index(max(wins))] if len(bots) > 1 else None
     sides = [
         Side(
             variant,
-            about_bot(arm_of(part, number, matchup, per_block), stronger),
+            replace(arms[number], stronger=stronger),
             part["crossed"][number],
-            {name: part[name][number] for name in ("turns", "rolls")},
+            {name: part[name][number] for name in HISTOGRAMS},
         )
         for number, variant in enumerate(variants)
     ]
     return Setting(tuple(sides), reference)
 
 
-def _stronger(base: ArmSums) -> str | None:
-    bots = list(dict.fromkeys(base.matchup))
-    if len(bots) < 2:
-        return None
-    return max(bots, key=lambda bot: base.wins_by_fair_share(bot).value)
-
-
-def compare_frames(settings: Sequence[Setting]) -> dict[str, pl.DataFrame]:
-    """All tables; one setting per number of players."""
-    rows: dict[str, list[Row]] = {
+def compare_rows(settings: Sequence[Setting]) -> dict[str, list[Row]]:
+    """The rows of all tables; one setting per number of players."""
+    reference = settings[0].base.variant.rules
+    return {
         "measures": with_adjusted([row for setting in settings for row in _measures(setting)]),
         "seats": [row for setting in settings for row in _seats(setting)],
         "lengths": [row for setting in settings for row in _lengths(setting)],
         "variants": [
             {
                 "variant": side.variant.name,
-                "differs": what_differs(settings[0].base.variant.rules, side.variant.rules),
+                "differs": what_differs(reference, side.variant.rules),
                 "rules": json.dumps(side.variant.rules.as_dict(), ensure_ascii=False),
             }
             for side in settings[0].sides
         ],
     }
-    return {name: frame.build(rows[name]) for name, frame in FRAMES.items()}
 
 
 def _measures(setting: Setting) -> Iterator[Row]:
