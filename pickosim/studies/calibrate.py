@@ -7,7 +7,7 @@ of a game are not independent, so errors are computed over games.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass as plain_dataclass
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar
@@ -29,7 +29,6 @@ from pickosim.learning.fit import errors_of, in_turn
 from pickosim.learning.nearest import Learned, adapted
 from pickosim.learning.net import knows_all
 from pickosim.learning.weights import Weights
-from pickosim.rule_files import rules_text
 from pickosim.rules import MOST_PLAYERS, MOST_TILES, RuleSet
 from pickosim.runs.run import Results
 from pickosim.runs.tasks import Sums
@@ -57,7 +56,6 @@ from pickosim.studies.options import (
 from pickosim.studies.study import (
     Frames,
     OneRuleSetStudy,
-    about_unfinished,
     stored,
     study_function,
 )
@@ -83,17 +81,18 @@ FEW_POSITIONS = 50
 CHUNK = 10_000
 """Games at a time: all their positions are in memory."""
 
+COUNTED = {
+    "games": "Games that were played; their positions are in all rows.",
+    "positions": "Positions after turns, of games that go on.",
+}
+
 FRAMES = frames_by_name(
     Frame(
         "deciles",
         "One row per player, counted from the one who had just moved, and tenth of the win chances: the mean chance that "
         "was predicted after a turn, and how often that player won. With two players, the rival's chance is the rest.",
         "whose chances games positions predicted actual± difference±",
-        {
-            "games": "Games that were played; their positions are in all rows.",
-            "positions": "Positions after turns, of games that go on.",
-            "difference": "Actual minus predicted.",
-        },
+        {**COUNTED, "difference": "Actual minus predicted."},
         {"difference": POINTS},
     ),
     Frame(
@@ -101,20 +100,14 @@ FRAMES = frames_by_name(
         "One row per number of tiles on the grill: the Bellman error, i.e. how far the chance of a position is from "
         "what the player's next turn is expected to bring (with two players: from one minus what the rival's is).",
         "tiles_left games positions bias± error_size±",
-        {
-            "games": "Games that were played; their positions are in all rows.",
-            "positions": "Positions after turns, of games that go on.",
-        },
+        COUNTED,
     ),
     Frame(
         "by_lead",
         "One row per lead over the best rival and worms left on the grill: the value of a position to the player who "
         "has just moved.",
         "worms_left lead games positions predicted actual±",
-        {
-            "games": "Games that were played; their positions are in all rows.",
-            "positions": "Positions after turns, of games that go on.",
-        },
+        COUNTED,
     ),
 )
 
@@ -161,7 +154,6 @@ VIEWS = (
     View(
         FRAMES["deciles"],
         "Predicted and actual win shares",
-        FRAMES["deciles"].rows,
         chart=Dots(
             "difference",
             "chances",
@@ -177,7 +169,6 @@ VIEWS = (
     View(
         FRAMES["errors"],
         "Consistency from turn to turn",
-        FRAMES["errors"].rows,
         text=(
             Listed(
                 "How consistent the chances are from one turn to the next, by tiles left",
@@ -287,11 +278,6 @@ def _ratio(sums: Sums, name: str, group: int) -> RatioMoments:
     return RatioMoments(games, total / UNIT, number, total2 / UNIT**2, number2, product / UNIT)
 
 
-def _mean(sums: Sums, name: str, group: int) -> float:
-    number, total = sums[name][group, :2]
-    return float(total / number / UNIT)
-
-
 @dataclass(frozen=True, config=CHECKED)
 class Calibrate(OneRuleSetStudy):
     """Compare the champion's win chances with its games.
@@ -305,7 +291,6 @@ class Calibrate(OneRuleSetStudy):
     sources: ClassVar[tuple[str, ...]] = ("studies.calibrate",)
     frame_types: ClassVar = FRAMES
     views: ClassVar = VIEWS
-    main_frame: ClassVar[str] = "deciles"
     examples: ClassVar[tuple[str, ...]] = (
         "pickosim calibrate --players 2 --games 100k",
         "pickosim calibrate champion:weights=my_champion.npz --rules my_rules.toml --players 3",
@@ -336,61 +321,46 @@ class Calibrate(OneRuleSetStudy):
         weights_of(self.entrants[0], self.rule_set, self.players)
 
     @property
-    def parts(self) -> int:
-        """All games are added up together."""
-        return 1
-
-    @property
     def title(self) -> str:
         """What is played, in a line."""
-        return (
-            f"Calibration of {self.entrants[0].name}, {self.players} players, rules {rules_text(self.rule_set)}, "
-            f"seed {self.seed}"
-        )
+        return self.titled(f"Calibration of {self.entrants[0].name}")
 
     def stage(self, number: int, sums: Sequence[Sums]) -> list[Chunk]:
         """All games at once."""
         job = PositionsJob(self.entrants, self.rule_set, self.players)
         return list(chunks_of(0, job, self.seed, range(0 if number else self.games), CHUNK))
 
-    def frames(self, sums: Sequence[Sums]) -> Frames:
-        """The tables."""
-        rows = {
-            "deciles": _decile_rows(sums[0]),
-            "errors": _error_rows(sums[0]),
-            "by_lead": _lead_rows(sums[0]),
+    def rows(self, sums: Sequence[Sums]) -> dict[str, Iterable[Row]]:
+        """The rows of all tables."""
+        (of_all,) = sums
+        return {
+            "deciles": _decile_rows(of_all),
+            "errors": _error_rows(of_all),
+            "by_lead": _lead_rows(of_all),
         }
-        return {name: FRAMES[name].build(of_table) for name, of_table in rows.items()}
 
     def status(self, sums: Sequence[Sums]) -> str:
         """How far the chances are off, so far."""
         worst = max(_decile_rows(sums[0]), key=_off)
         return f"off by {100 * _off(worst):.2f} points at most"
 
-    def summary(self, sums: Sequence[Sums], frames: Frames) -> dict[str, Any]:
+    def findings(self, sums: Sequence[Sums], frames: Frames) -> dict[str, Any]:
         """In which tenth the chances are furthest off."""
-        unfinished = int(sums[0]["unfinished"])
-        return {
-            "games": int(sums[0]["games"]),
-            "unfinished": unfinished,
-            "headline": _headline(self.entrants[0].name, sums[0], frames["deciles"].to_dicts()),
-            "sentences": [],
-            "remarks": [
-                "Chances are those after every turn of games in which all seats play the same. The error of a position is how far its chance is from what the solver expects of the next turn, by "
-                "the chances of the positions after that.",
-                *self.about_bots([(self.rule_set, self.players)]),
-                *self._about_rivals(),
-                *about_unfinished(unfinished),
-            ],
-        }
+        name = self.entrants[0].name
+        return {"headline": _headline(name, sums[0], frames["deciles"].to_dicts())}
 
-    def _about_rivals(self) -> list[str]:
+    def remarks(self, sums: Sequence[Sums], frames: Frames) -> Iterator[str]:
+        """What was measured, and which chances are not known."""
+        yield (
+            "Chances are those after every turn of games in which all seats play the same. The error of a position is how "
+            "far its chance is from what the solver expects of the next turn, by the chances of the positions after that."
+        )
+        yield from self.about_bots([(self.rule_set, self.players)])
         weights = weights_of(self.entrants[0], self.rule_set, self.players)
-        if weights.players == self.players and knows_all(weights.net, self.players):
-            return []
-        return [
-            "The weights do not say the chances of rivals: they were trained by an earlier version or for fewer players."
-        ]
+        if weights.players != self.players or not knows_all(weights.net, self.players):
+            yield (
+                "The weights do not say the chances of rivals: they were trained by an earlier version or for fewer players."
+            )
 
 
 def _off(row: Row) -> float:
@@ -424,53 +394,54 @@ def _whose(place: int) -> str:
     return ("has just moved", "moves next")[place] if place < 2 else f"moves in {place} turns"
 
 
+def _counted(sums: Sums, won: str, predicted: str) -> Iterator[tuple[int, Row]]:
+    """The groups that have positions, with what was counted there, predicted and won."""
+    for group in np.flatnonzero(sums[won][:, 0]).tolist():
+        number, total = sums[predicted][group, :2]
+        yield (
+            group,
+            {
+                "games": int(sums["games"]),
+                "positions": int(number),
+                "predicted": float(total / number / UNIT),
+                **rate_columns("actual", ratio_rate([_ratio(sums, won, group)])),
+            },
+        )
+
+
+def _mean_columns(name: str, sums: Sums, counted: str, group: int) -> Row:
+    return rate_columns(name, mean_rate([ratio_moments([_ratio(sums, counted, group)])]))
+
+
 def _decile_rows(sums: Sums) -> list[Row]:
     return [
         {
             "whose": _whose(k // DECILES),
             "chances": f"{100 * (k % DECILES) // DECILES} to {100 * (k % DECILES + 1) // DECILES} %",
-            "games": int(sums["games"]),
-            "positions": int(sums["decile_won"][k, 0]),
-            "predicted": _mean(sums, "decile_predicted", k),
-            **rate_columns("actual", ratio_rate([_ratio(sums, "decile_won", k)])),
-            **rate_columns(
-                "difference", mean_rate([ratio_moments([_ratio(sums, "decile_off", k)])])
-            ),
+            **row,
+            **_mean_columns("difference", sums, "decile_off", k),
         }
-        for k in np.flatnonzero(sums["decile_won"][:, 0]).tolist()
+        for k, row in _counted(sums, "decile_won", "decile_predicted")
     ]
 
 
 def _error_rows(sums: Sums) -> Iterator[Row]:
     for tiles in np.flatnonzero(sums["error"][:, 0]).tolist():
-        bias, size = (
-            mean_rate([ratio_moments([_ratio(sums, name, tiles)])])
-            for name in ("error", "error_size")
-        )
         yield {
             "tiles_left": tiles,
             "games": int(sums["games"]),
             "positions": int(sums["error"][tiles, 0]),
-            **rate_columns("bias", bias),
-            **rate_columns("error_size", size),
+            **_mean_columns("bias", sums, "error", tiles),
+            **_mean_columns("error_size", sums, "error_size", tiles),
         }
 
 
 def _lead_rows(sums: Sums) -> Iterator[Row]:
-    leads = 2 * SHOWN_LEAD + 1
-    for group in np.flatnonzero(sums["lead_won"][:, 0]).tolist():
-        band, standing = divmod(group, leads)
-        first = BAND * band
-        yield {
-            "worms_left": f"{first} or more"
-            if band == BANDS - 1
-            else f"{first} to {first + BAND - 1}",
-            "lead": standing - SHOWN_LEAD,
-            "games": int(sums["games"]),
-            "positions": int(sums["lead_won"][group, 0]),
-            "predicted": _mean(sums, "lead_predicted", group),
-            **rate_columns("actual", ratio_rate([_ratio(sums, "lead_won", group)])),
-        }
+    for group, row in _counted(sums, "lead_won", "lead_predicted"):
+        band, standing = divmod(group, 2 * SHOWN_LEAD + 1)
+        least, most = BAND * band, BAND * band + BAND - 1
+        worms = f"{least} or more" if band == BANDS - 1 else f"{least} to {most}"
+        yield {"worms_left": worms, "lead": standing - SHOWN_LEAD, **row}
 
 
 calibrate = study_function(Calibrate)

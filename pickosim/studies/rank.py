@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from math import ceil, hypot, inf, isfinite
 from typing import Annotated, Any, ClassVar, NamedTuple
@@ -12,9 +12,8 @@ from pydantic.dataclasses import dataclass
 from pickosim.amounts import quoted
 from pickosim.bots.entrants import Entrant, make_entrants
 from pickosim.bots.loading import built_in_bots
-from pickosim.columns import Frame, frames_by_name
+from pickosim.columns import Frame, Row, frames_by_name
 from pickosim.engine.tally import PARTS
-from pickosim.rule_files import rules_text
 from pickosim.runs.tasks import Sums
 from pickosim.stats.ratings import rating_among
 from pickosim.studies.arms import Chunk, blocks_per_chunk
@@ -35,7 +34,6 @@ from pickosim.studies.standings import ANCHOR, counted, ratings_of, tournament_f
 from pickosim.studies.study import (
     Frames,
     OneRuleSetStudy,
-    about_unfinished,
     stored,
     study_function,
 )
@@ -65,7 +63,6 @@ class Rank(OneRuleSetStudy):
     kind: ClassVar[str] = "rank"
     sources: ClassVar[tuple[str, ...]] = ("studies.matchup_sums",)
     frame_types: ClassVar = FRAMES
-    main_frame: ClassVar[str] = "ladder"
     examples: ClassVar[tuple[str, ...]] = (
         "pickosim rank my_bot.py",
         "pickosim rank threshold:target=24 --rules extrawurm --players 4",
@@ -129,7 +126,7 @@ class Rank(OneRuleSetStudy):
     @property
     def title(self) -> str:
         """What is played, in a line."""
-        return f"Rank of {self.names[0]}, {self.players} players, rules {rules_text(self.rule_set)}, seed {self.seed}"
+        return self.titled(f"Rank of {self.names[0]}")
 
     def stage(self, number: int, sums: Sequence[Sums]) -> list[Chunk]:
         """All matchups at once."""
@@ -140,33 +137,22 @@ class Rank(OneRuleSetStudy):
 
     # ------------------------------------------------------------------------------------------ results
 
-    def frames(self, sums: Sequence[Sums]) -> Frames:
+    def rows(self, sums: Sequence[Sums]) -> dict[str, Iterable[Row]]:
         """The ladder with the bot on it, and its rivals."""
         own, others = self._rated(sums)
         in_order = sorted([(self.names[0], own), *others.items()], key=lambda row: -row[1].rating)
-        played = tournament_frames(self.names, self.matchups, sums, ())
-        rivals = [row for row in played["pairs"].to_dicts() if row["bot"] == self.names[0]]
+        pairs = tournament_frames(self.names, self.matchups, sums, ())["pairs"]
         return {
-            "ladder": FRAMES["ladder"].build(
-                [
-                    {
-                        "ladder_place": place,
-                        "bot": bot,
-                        "rating": rated.rating if isfinite(rated.rating) else None,
-                        "rating_error": rated.error or None,
-                    }
-                    for place, (bot, rated) in enumerate(in_order, start=1)
-                ]
-            ),
-            "rivals": FRAMES["rivals"].build(
-                [
-                    {
-                        name: row[name]
-                        for name in ("rival", "games", "ahead", "ahead_low", "ahead_high")
-                    }
-                    for row in sorted(rivals, key=lambda row: row["ahead"])
-                ]
-            ),
+            "ladder": [
+                {
+                    "ladder_place": place,
+                    "bot": bot,
+                    "rating": rated.rating if isfinite(rated.rating) else None,
+                    "rating_error": rated.error or None,
+                }
+                for place, (bot, rated) in enumerate(in_order, start=1)
+            ],
+            "rivals": pairs.filter(bot=self.names[0]).sort("ahead", maintain_order=True).to_dicts(),
         }
 
     def _rated(self, sums: Sequence[Sums]) -> tuple[Rated, dict[str, Rated]]:
@@ -189,20 +175,14 @@ class Rank(OneRuleSetStudy):
         games = sum(int(sums[k]["blocks"]) for k in played) * self.players * (self.players - 1)
         return f"{self.names[0]} ahead {100 * ahead / (PARTS * games):.1f} %"
 
-    def summary(self, sums: Sequence[Sums], frames: Frames) -> dict[str, Any]:
+    def findings(self, sums: Sequence[Sums], frames: Frames) -> dict[str, Any]:
         """The place, the rating, and how far the best is."""
-        unfinished = sum(int(part["unfinished"]) for part in sums)
-        return {
-            "games": sum(int(part["blocks"]) for part in sums) * self.players,
-            "unfinished": unfinished,
-            "headline": headline(self.names[0], *self._rated(sums)),
-            "sentences": [],
-            "remarks": [
-                *self._about_scale(),
-                *self.about_bots([(self.rule_set, self.players)]),
-                *about_unfinished(unfinished),
-            ],
-        }
+        return {"headline": headline(self.names[0], *self._rated(sums))}
+
+    def remarks(self, sums: Sequence[Sums], frames: Frames) -> Iterator[str]:
+        """What ratings are relative to, and how the bots play."""
+        yield from self._about_scale()
+        yield from self.about_bots([(self.rule_set, self.players)])
 
     def _about_scale(self) -> Iterator[str]:
         known = ladder(self.rule_set, self.players)

@@ -265,6 +265,11 @@ class OneRuleSetStudy(Study):
         ]
         return frame.with_columns(pl.Series("note", notes, pl.String))
 
+    def titled(self, subject: str) -> str:
+        """The title of a study with one number of players."""
+        players, seed = getattr(self, "players"), getattr(self, "seed")  # noqa: B009
+        return f"{subject}, {players} players, rules {rules_text(self.rule_set)}, seed {seed}"
+
     def noted(self, rows: Iterable[Row], players: int | None = None) -> Iterator[Row]:
         """Rows with the notes on their bots; without `players`, of the number in each row."""
         for row in rows:

@@ -137,7 +137,7 @@ class View:
     frame: Frame
     title: str
     note: str = ""
-    """How to read it."""
+    """How to read it; by default what a row is, unless there is a remark."""
     key: str = ""
     """What the marks of the chart mean, where it stands alone; by default the note."""
     remark: Callable[[Results], str] | None = None
@@ -162,7 +162,7 @@ class View:
     def plain(cls, frame: Frame) -> View:
         """The view of a table for which none is declared."""
         title = frame.name.replace("_", " ").capitalize()
-        return cls(frame, title, frame.rows, text=(Listed(frame.name),), leads=True)
+        return cls(frame, title, text=(Listed(frame.name),), leads=True)
 
     @property
     def address(self) -> str:
@@ -193,7 +193,8 @@ class View:
 
     def note_on(self, results: Results) -> str:
         """How to read the rows of a run."""
-        return " ".join(filter(None, (self.note, self.remark and self.remark(results))))
+        remark = self.remark(results) if self.remark else ""
+        return f"{self.note} {remark}".strip() or self.frame.rows
 
     def chart_of(self, results: Results) -> Chart | None:
         """What is drawn of a run."""
