@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from experiment_schema import experiment_schema
 from rule_pages import SECTION, classic_file, rules_page
 
 from pickosim.bots.simple import ATTRIBUTES
@@ -14,7 +15,6 @@ from pickosim.columns import Frame
 from pickosim.games.frames import PLAY_FRAMES, SAVED_GAMES
 from pickosim.games.positions import POSITIONS
 from pickosim.rule_files import rules_schema
-from pickosim.studies.experiments import experiment_schema
 from pickosim.studies.kinds import KINDS, study_kind
 from pickosim.studies.measures import MEASURES
 from pickosim.studies.options import declared

@@ -20,25 +20,11 @@ from pickosim.studies.options import (
     check_names,
     declared,
     make_options,
-    option_schema,
 )
 from pickosim.studies.study import Study, play_study
 
-_OWN_KEYS: dict[str, dict[str, Any]] = {
-    "question": {
-        "description": "What is asked, as a sentence.",
-        "type": "string",
-        "examples": ["Which bot is best?"],
-    },
-    "study": {"description": "The kind of study that answers it.", "enum": list(KINDS)},
-    "report": {
-        "description": "Result tables to export as Markdown.",
-        "type": "array",
-        "items": {"type": "string"},
-        "examples": [["standings"]],
-    },
-}
-"""Keys of every experiment, besides the options of its study."""
+OWN_KEYS = ("question", "study", "report")
+"""Keys of every experiment, besides the options of its study: what is asked, the kind of study, tables to export."""
 
 
 @dataclass(frozen=True)
@@ -79,12 +65,12 @@ def load_experiment(path: str | Path, **changes: Any) -> Experiment:
 
 def _read(path: Path, keys: Mapping[str, Any], changes: Mapping[str, Any]) -> Experiment:
     values = dict(keys)
-    own = {key: values.pop(key) for key in _OWN_KEYS if key in values}
+    own = {key: values.pop(key) for key in OWN_KEYS if key in values}
     kind = own.get("study")
     if not isinstance(kind, str) or kind not in KINDS:
         raise OptionError("study", f"study is one of {', '.join(KINDS)}, not {kind!r}.")
     playable = [option.name for option in declared(study_kind(kind)) if not option.is_run_option]
-    check_names(values, [*_OWN_KEYS, *playable])
+    check_names(values, [*OWN_KEYS, *playable])
     if not isinstance(own.get("question"), str):
         raise OptionError(
             "question", 'The question is missing; e.g. question = "Which bot is best?".'
@@ -131,33 +117,6 @@ def play_experiment(
     except PickosimError as error:
         raise PickosimError(f"{loaded.path}: {error}") from error
     return play_study(study, folder=folder, progress=progress, command=command, notes=loaded.notes)
-
-
-def experiment_schema() -> dict[str, Any]:
-    """The JSON Schema of experiment files, for editors."""
-    kinds = [
-        {
-            "title": kind,
-            "properties": {
-                **_OWN_KEYS,
-                "study": {**_OWN_KEYS["study"], "enum": [kind]},
-                **option_schema(study_kind(kind)),
-            },
-            "required": ["question", "study", *_required(study_kind(kind))],
-            "additionalProperties": False,
-        }
-        for kind in KINDS
-    ]
-    return {
-        "$schema": "http://json-schema.org/draft-07/schema#",
-        "title": "A pickosim experiment",
-        "type": "object",
-        "oneOf": kinds,
-    }
-
-
-def _required(kind: type[Study]) -> list[str]:
-    return [option.name for option in declared(kind) if option.is_required]
 
 
 def _text_of(path: Path) -> str:

@@ -13,7 +13,6 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from types import NoneType
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -21,7 +20,6 @@ from typing import (
     Generic,
     Literal,
     TypeVar,
-    Union,
     get_args,
     get_origin,
     get_type_hints,
@@ -32,7 +30,6 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    TypeAdapter,
     ValidationError,
 )
 from pydantic.dataclasses import dataclass as checked_dataclass
@@ -47,7 +44,6 @@ from pickosim.rule_files import complete_rules, load_rules
 from pickosim.rules import RuleSet, check_players
 from pickosim.runs.folder import EXPORTS
 from pickosim.runs.progress import Progress
-from pickosim.stats.sprt import Sprt
 from pickosim.studies.schedule import player_counts
 
 CORES = os.cpu_count() or 1
@@ -441,33 +437,3 @@ def described(kind: type[RunOptions]) -> str:
             f"    {option.help}{default} Example: {option.example!r}",
         ]
     return "\n".join(lines)
-
-
-def option_schema(kind: type[RunOptions]) -> dict[str, Any]:
-    """The JSON Schema of each option that says what is played, as experiment files have it."""
-    return {
-        option.name: {
-            "description": option.help,
-            **TypeAdapter(_type_in_files(option.type)).json_schema(),
-            "examples": [option.example],
-        }
-        for option in declared(kind)
-        if not option.is_run_option
-    }
-
-
-_NOT_IN_FILES = (RuleSet, Path, NoneType, Sprt, Strategy, type[Strategy])
-"""Types that only Python can give."""
-
-
-def _type_in_files(written_type: Any) -> Any:
-    """A type without what a file cannot hold."""
-    members = get_args(written_type)
-    if get_origin(written_type) is collections.abc.Sequence:
-        return list[_type_in_files(members[0])]  # type: ignore[misc]
-    if not members or get_origin(written_type) is Literal:
-        return written_type
-    if get_origin(written_type) is Annotated:
-        return _type_in_files(members[0])
-    kept = [_type_in_files(member) for member in members if member not in _NOT_IN_FILES]
-    return Union[tuple(kept)]  # noqa: UP007
