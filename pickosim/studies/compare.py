@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, replace
 from functools import cached_property
 from itertools import cycle, islice
@@ -55,13 +56,16 @@ from pickosim.studies.variants import (
     FRAMES,
     VIEWS,
     CompareJob,
-    Setting,
+    Pair,
     Variant,
-    compare_rows,
+    compared,
+    length_rows,
     make_variants,
+    measure_rows,
     named_variant,
-    setting_of,
+    seat_rows,
     sweep_texts,
+    what_differs,
 )
 
 SMALLEST_CHUNK = 1 << 10
@@ -238,30 +242,42 @@ class Compare(Study):
             )
         ]
 
-    def settings(self, sums: Sequence[Sums]) -> list[Setting]:
-        """All variants with each number of players that has been played."""
+    def _pairs(self, sums: Sequence[Sums]) -> list[Pair]:
+        """All variants with each number of players that has been played, each with the reference."""
         reference = self.variants.index(self.base)
         return [
-            setting_of(self.variants, reference, matchup, part)
+            pair
             for matchup, part in zip(self.matchups, sums, strict=True)
             if part
+            for pair in compared(self.variants, reference, matchup, part)
         ]
 
-    def rows(self, sums: Sequence[Sums]) -> dict[str, list[Row]]:
+    def rows(self, sums: Sequence[Sums]) -> dict[str, Iterable[Row]]:
         """The rows of all tables."""
-        rows = compare_rows(self.settings(sums))
-        for row, variant in zip(rows["variants"], self.variants, strict=True):
-            notes = [
-                f"{len(matchup)} players: {quoted(bot)} plays {note}"
-                for matchup in self.matchups
-                for bot, note in self.notes(variant.rules, len(matchup)).items()
-            ]
-            row["note"] = "; ".join(notes) or None
-        return rows
+        pairs = self._pairs(sums)
+        return {
+            "measures": measure_rows(pairs),
+            "seats": seat_rows(pairs),
+            "lengths": length_rows(pairs),
+            "variants": map(self._about_variant, self.variants),
+        }
+
+    def _about_variant(self, variant: Variant) -> Row:
+        notes = [
+            f"{len(matchup)} players: {quoted(bot)} plays {note}"
+            for matchup in self.matchups
+            for bot, note in self.notes(variant.rules, len(matchup)).items()
+        ]
+        return {
+            "variant": variant.name,
+            "differs": what_differs(self.base.rules, variant.rules),
+            "rules": json.dumps(variant.rules.as_dict(), ensure_ascii=False),
+            "note": "; ".join(notes) or None,
+        }
 
     def status(self, sums: Sequence[Sums]) -> str:
         """How long the games of the first variants are, with the fewest players so far."""
-        sides = self.settings(sums)[0].sides[:3]
+        sides = [side for side, _ in self._pairs(sums)[: len(self.variants)]][:3]
         means = [f"{s.variant.name} {MEASURES['turns'].read(s.sums).value:.1f}" for s in sides]
         return f"turns per game: {', '.join(means)}"
 
@@ -281,7 +297,7 @@ class Compare(Study):
 
     def _stronger(self, sums: Sequence[Sums]) -> dict[int, str | None]:
         """By number of players, the bot that skill is about."""
-        return {each.base.sums.players: each.stronger for each in self.settings(sums)}
+        return {side.sums.players: side.sums.stronger for side, _ in self._pairs(sums)}
 
     def remarks(self, sums: Sequence[Sums], frames: Frames) -> Iterator[str]:
         """What was played, and what skill is."""

@@ -251,28 +251,20 @@ class Side(NamedTuple):
     histograms: dict[str, Ints]
     """Histograms of turns and rolls, (GROUPS, T) each."""
 
-
-class Setting(NamedTuple):
-    """All variants with one number of players, and which of them is the reference."""
-
-    sides: tuple[Side, ...]
-    reference: int
-
     @property
-    def base(self) -> Side:
-        """The reference."""
-        return self.sides[self.reference]
-
-    @property
-    def stronger(self) -> str | None:
-        """The bot that wins most by its fair share in the reference; None if all are the same."""
-        return self.base.sums.stronger
+    def columns(self) -> Row:
+        """The columns that name it."""
+        return {"players": self.sums.players, "variant": self.variant.name}
 
 
-def setting_of(
+Pair = tuple[Side, Side]
+"""A variant and the reference, with the same number of players."""
+
+
+def compared(
     variants: Sequence[Variant], reference: int, matchup: Matchup, part: Sums
-) -> Setting:
-    """The sums of one number of players, variant by variant."""
+) -> list[Pair]:
+    """All variants with one number of players, each with the reference."""
     arms = [arm_of(part, number, matchup) for number in range(len(variants))]
     # Who wins most by its fair share in the reference; nobody if all are the same.
     bots = list(dict.fromkeys(matchup))
@@ -287,70 +279,52 @@ def setting_of(
         )
         for number, variant in enumerate(variants)
     ]
-    return Setting(tuple(sides), reference)
+    return [(side, sides[reference]) for side in sides]
 
 
-def compare_rows(settings: Sequence[Setting]) -> dict[str, list[Row]]:
-    """The rows of all tables; one setting per number of players."""
-    reference = settings[0].base.variant.rules
-    return {
-        "measures": with_adjusted([row for setting in settings for row in _measures(setting)]),
-        "seats": [row for setting in settings for row in _seats(setting)],
-        "lengths": [row for setting in settings for row in _lengths(setting)],
-        "variants": [
+def measure_rows(pairs: Sequence[Pair]) -> list[Row]:
+    """Every measure of every variant, and how far it differs from the reference's, paired by dice."""
+    return with_adjusted(
+        [
             {
-                "variant": side.variant.name,
-                "differs": what_differs(reference, side.variant.rules),
-                "rules": json.dumps(side.variant.rules.as_dict(), ensure_ascii=False),
-            }
-            for side in settings[0].sides
-        ],
-    }
-
-
-def _measures(setting: Setting) -> Iterator[Row]:
-    for side in setting.sides:
-        for measure in MEASURES.values():
-            if measure.name == "skill" and setting.stronger is None:
-                continue
-            columns_of = _percentile if measure.percentile else _rate
-            yield {
-                **_common(side),
+                **side.columns,
                 "measure": measure.name,
                 "games": side.sums.games,
-                **columns_of(setting, side, measure),
+                **(_percentile if measure.percentile else _rate)(side, base, measure),
             }
+            for side, base in pairs
+            for measure in MEASURES.values()
+            if measure.name != "skill" or side.sums.stronger
+        ]
+    )
 
 
-def _seats(setting: Setting) -> Iterator[Row]:
-    for side in setting.sides:
+def seat_rows(pairs: Sequence[Pair]) -> Iterator[Row]:
+    """What every seat wins, and how far that differs from the reference."""
+    for side, base in pairs:
         for seat in range(side.sums.players):
-            reading = side.sums.win_share_of_seat(seat)
-            base = setting.base.sums.win_share_of_seat(seat)
+            reading, other = (each.sums.win_share_of_seat(seat) for each in (side, base))
             yield {
-                **_common(side),
+                **side.columns,
                 "seat": seat,
                 "games": side.sums.games,
                 **rate_columns("win_share", rate(side.sums, reading)),
-                **rate_columns("difference", _differs(setting, side, reading, base)[0]),
+                **rate_columns("difference", _differs(side, base, reading, other)[0]),
             }
 
 
-def _lengths(setting: Setting) -> Iterator[Row]:
-    for side in setting.sides:
+def length_rows(pairs: Sequence[Pair]) -> Iterator[Row]:
+    """How many games of each length there were."""
+    for side, _ in pairs:
         for turns, games in enumerate(side.histograms["turns"].sum(axis=0)):
             if games:
-                yield {**_common(side), "turns": turns, "games": int(games)}
+                yield {**side.columns, "turns": turns, "games": int(games)}
 
 
-def _common(side: Side) -> Row:
-    return {"players": side.sums.players, "variant": side.variant.name}
-
-
-def _rate(setting: Setting, side: Side, measure: Measure) -> Row:
+def _rate(side: Side, base: Side, measure: Measure) -> Row:
     """A measure that is a mean, a share or a ratio, with its paired difference."""
-    reading, base = measure.read(side.sums), measure.read(setting.base.sums)
-    apart, estimate = _differs(setting, side, reading, base)
+    reading = measure.read(side.sums)
+    apart, estimate = _differs(side, base, reading, measure.read(base.sums))
     return {
         **rate_columns("value", rate(side.sums, reading)),
         **rate_columns("difference", apart),
@@ -359,32 +333,30 @@ def _rate(setting: Setting, side: Side, measure: Measure) -> Row:
 
 
 def _differs(
-    setting: Setting, side: Side, reading: Reading, base: Reading
+    side: Side, base: Side, reading: Reading, other: Reading
 ) -> tuple[Rate, Estimate | None]:
     """How far a measure differs from the reference's, with its interval and as an estimate."""
-    if side is setting.base:
+    if side is base:
         return NO_RATE, None
-    if not what_differs(setting.base.variant.rules, side.variant.rules):
+    if not what_differs(base.variant.rules, side.variant.rules):
         return Rate(0.0, 0.0, 0.0), Estimate(0.0, 0.0)
-    estimate = difference(side.sums, reading, setting.base.sums, base, side.crossed)
+    estimate = difference(side.sums, reading, base.sums, other, side.crossed)
     return Rate(estimate.mean, *estimate.interval()), estimate
 
 
-def _percentile(setting: Setting, side: Side, measure: Measure) -> Row:
+def _percentile(side: Side, base: Side, measure: Measure) -> Row:
     """A percentile of turns or rolls, and how far it differs from the reference's."""
     assert measure.percentile is not None
     name, percent = measure.percentile
     blocks, quantile = side.sums.blocks, percent / 100
-    own, base = (of.histograms[name] for of in (side, setting.base))
-    value = int(histogram_quantile(own.sum(axis=0), quantile))
-    apart = NO_RATE
-    if side is not setting.base:
-        apart = Rate(
-            value - int(histogram_quantile(base.sum(axis=0), quantile)),
-            *quantile_difference_interval(own, base, quantile, blocks),
-        )
+    own, other = side.histograms[name], base.histograms[name]
+    counts, apart = own.sum(axis=0), NO_RATE
+    value = int(histogram_quantile(counts, quantile))
+    if side is not base:
+        ends = quantile_difference_interval(own, other, quantile, blocks)
+        apart = Rate(value - int(histogram_quantile(other.sum(axis=0), quantile)), *ends)
     return {
-        **rate_columns("value", (value, *quantile_interval(own.sum(axis=0), quantile, blocks))),
+        **rate_columns("value", (value, *quantile_interval(counts, quantile, blocks))),
         **rate_columns("difference", apart),
         "p_value": None,
     }
