@@ -56,7 +56,7 @@ def test_a_planted_optimum_is_found_and_confirmed(capsys):
     first = out.splitlines()[0]
     assert first.startswith("Best: x=3,idle=0, rated ")
     assert first.endswith("As good within the error: x=3,idle=1.")
-    assert "`idle` has no effect: no game changed in " in out
+    assert "`idle` has no effect: no result changed in " in out
     assert "of win share against the present setting (x=1,idle=0): it is better." in out
     assert "With 95 %, it is within " in out
 
@@ -64,7 +64,7 @@ def test_a_planted_optimum_is_found_and_confirmed(capsys):
 def test_without_effect_there_is_no_better_setting(capsys):
     out = printed(capsys, "peak.py:idle=0..3", "--against", "eager", "--games", "2k")
     assert out.startswith("Best: idle=0 (your present setting), rated ")
-    assert "`idle` has no effect: no game changed in 1," in out
+    assert "`idle` has no effect: no result changed in 1," in out
     assert "No better setting than the present setting was found." in out
 
 

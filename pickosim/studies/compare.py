@@ -16,7 +16,7 @@ from pydantic.dataclasses import dataclass
 
 from pickosim.amounts import listed, quoted, sentence
 from pickosim.bots.entrants import Entrant, expanded, make_entrants
-from pickosim.columns import Row
+from pickosim.columns import Row, percent
 from pickosim.errors import PickosimError, RulesError
 from pickosim.games.match import make_match
 from pickosim.rules import RuleSet
@@ -305,6 +305,13 @@ class Compare(Study):
         sizes = [len(matchup) for matchup in self.matchups]
         yield from self.about_bots([(each.rules, size) for each in self.variants for size in sizes])
         yield from _about_skill(self._stronger(sums), self.base.name)
+        ended = [
+            f"{percent(row['value'])} in {row['variant']} with {row['players']} players"
+            for row in frames["measures"].filter(measure="unfinished").iter_rows(named=True)
+            if row["value"]
+        ]
+        if ended:
+            yield f"Games that the turn limit ended are counted as they stood: {listed(ended)}."
 
     def _about_games(self) -> Iterator[str]:
         played = {

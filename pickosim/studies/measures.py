@@ -382,7 +382,7 @@ def half_width(row: Row, name: str) -> float:
 
 def value_text(row: Row, name: str, scale: float = 100.0, sign: str = "+") -> str:
     """A rate with half its interval, e.g. +3.63 ± 0.15; by default in points."""
-    return plus_minus(scale * row[name], scale * half_width(row, name), sign)
+    return plus_minus(scale * row[name], abs(scale) * half_width(row, name), sign)
 
 
 # --------------------------------------------------------------------------------------------------- by name

@@ -14,13 +14,12 @@ import polars as pl
 from numpy.typing import NDArray
 from pydantic.dataclasses import dataclass as checked_dataclass
 
-from pickosim.amounts import amount_text, expand_range, listed, plus_minus, quoted, split_list
+from pickosim.amounts import amount_text, expand_range, listed, quoted, split_list
 from pickosim.bots.entrants import Entrant, expanded, make_entrants
 from pickosim.bots.loading import built_in_bots, load_bot, parts_of
 from pickosim.columns import PERCENT, Frame, Row, frames_by_name
 from pickosim.engine.tally import PARTS, Tally, win_parts
 from pickosim.errors import PickosimError
-from pickosim.rule_files import rules_text
 from pickosim.rules import RuleSet
 from pickosim.runs.run import Results
 from pickosim.runs.tasks import Sums
@@ -30,7 +29,7 @@ from pickosim.stats.selection import Stratum, bounds, shortfall, survivors
 from pickosim.studies.arms import Arm, ArmsJob, Chunk, blocks_per_chunk, chunks_of, play_arm
 from pickosim.studies.ladder import ladder
 from pickosim.studies.matchup_sums import GROUPS
-from pickosim.studies.measures import rate_columns
+from pickosim.studies.measures import rate_columns, value_text
 from pickosim.studies.options import (
     BOT_HINT,
     CHECKED,
@@ -59,7 +58,6 @@ from pickosim.studies.schedule import (
 from pickosim.studies.study import (
     Frames,
     OneRuleSetStudy,
-    about_unfinished,
     stored,
     study_function,
 )
@@ -76,15 +74,19 @@ FIRST_LOOK, LOOK_GROWTH = 64, 1.5
 SMALLEST_CHUNK = 64
 """Blocks, each of which all settings play."""
 
+IN_FIELD = {
+    "win_share": "Win share against the field.",
+    "gain": "How far the win share is above that of the best, paired by dice, in the games that both played.",
+}
+
 FRAMES = frames_by_name(
     Frame(
         "settings",
         "One row per setting, the best first; then those that played longest.",
         "setting games win_share± gain± verdict rating rating_error",
         {
+            **IN_FIELD,
             "setting": "The parameters that were varied, or the bot.",
-            "win_share": "Win share against the field.",
-            "gain": "How far the win share is above that of the best, paired by dice, in the games that both played.",
             "verdict": "`best`; `as good` if it did not drop out and the interval of `gain` reaches 0; otherwise `worse`.",
             "rating": "Rating on the scale of the built-in bots' ladder; null without one, or with more than 2 players.",
         },
@@ -94,11 +96,10 @@ FRAMES = frames_by_name(
         "One row per value of a parameter: the setting that differs from the best in this value alone.",
         "option setting as_given games win_share± gain±",
         {
+            **IN_FIELD,
             "option": "The parameter.",
             "setting": "Its value.",
             "as_given": "Whether the best setting has this value.",
-            "win_share": "Win share against the field.",
-            "gain": "How far the win share is above that of the best, paired by dice.",
         },
     ),
     Frame(
@@ -106,9 +107,9 @@ FRAMES = frames_by_name(
         "One row: the best against the present setting on new dice.",
         "setting games win_share± gain±",
         {
+            **IN_FIELD,
             "setting": "The best setting.",
-            "win_share": "Its win share against the field.",
-            "gain": "How far that is above the present setting's, paired by dice.",
+            "gain": "How far its win share is above the present setting's, paired by dice.",
         },
     ),
 )
@@ -126,7 +127,7 @@ VIEWS = (
         "Settings",
         "Win shares against the same field with the same dice; bars are 95 % intervals.",
         chart=Dots("win_share", "setting", "win share, %"),
-        text=(Listed(rows=lambda results: _with_ratings(results)),),
+        text=(Listed(rows=_with_ratings),),
         brief=(Listed(rows=lambda results: _with_ratings(results).head(10)),),
         is_open=True,
         leads=True,
@@ -210,23 +211,21 @@ class TuneJob(ArmsJob):
         return self.rivals + 1
 
     def play(self, seed: int, first: int, blocks: int) -> tuple[Sums, list[Tally]]:
-        """`blocks`; `unfinished` games; by setting (S,): `totals`, `prints`; (S, S): `products`; (S, GROUPS): `grouped`."""
-        shares, prints, unfinished = [], [], 0
+        """`blocks`; `unfinished` games; by setting (S,): `totals`; (S, S): `products`; (S, GROUPS): `grouped`."""
+        shares, unfinished = [], 0
         for arm, names in zip(self.arms, self.matchups, strict=True):
             tally = play_arm(arm, seed, first, blocks)
             shares.append(_shares(tally, names, first, blocks))
-            prints.append(_print(tally))
             unfinished += int((~tally.finished).sum())
         of = np.array(shares)
         grouped = np.zeros((len(of), GROUPS), np.int64)
         np.add.at(grouped.T, (first + np.arange(blocks)) % GROUPS, of.T)
         # Exact: whole numbers far below 2^53.
         products = (of.astype(np.float64) @ of.T.astype(np.float64)).astype(np.int64)
-        sums = {"blocks": blocks, "unfinished": unfinished}
         return {
-            **{name: np.array(number, np.int64) for name, number in sums.items()},
+            "blocks": np.array(blocks, np.int64),
+            "unfinished": np.array(unfinished, np.int64),
             "totals": of.sum(axis=1),
-            "prints": np.array(prints, np.int64),
             "products": products,
             "grouped": grouped,
         }, []
@@ -239,17 +238,6 @@ def _shares(tally: Tally, names: Matchup, first: int, blocks: int) -> NDArray[np
     return own
 
 
-def _print(tally: Tally) -> np.int64:
-    """A number that differs if any game does."""
-    of = (tally.turns, tally.counts, tally.flips, tally.score, tally.tiles, tally.rank)
-    columns = np.concatenate([each.reshape(len(each), -1) for each in of], axis=1)
-    odd = np.random.default_rng(0).integers(0, 1 << 63, columns.shape[1], np.uint64) << np.uint64(1)
-    number = columns.astype(np.uint64) @ (odd | np.uint64(1))
-    number ^= number >> np.uint64(29)
-    number *= np.uint64(0xBF58476D1CE4E5B9)
-    return np.int64(np.bitwise_xor(number, number >> np.uint64(32)).view(np.int64).sum())
-
-
 class Look(NamedTuple):
     """What was known at a look: of the settings that had played up to there, by number."""
 
@@ -259,6 +247,11 @@ class Look(NamedTuple):
     def place(self, setting: int) -> int:
         """Where a setting is among them."""
         return int(np.searchsorted(self.alive, setting))
+
+    def is_equal(self, settings: Sequence[int]) -> bool:
+        """Whether all of these have won the same in every block."""
+        first, *others = map(self.place, settings)
+        return not any(each.difference(first, k).squares for each in self.strata for k in others)
 
 
 class Race(NamedTuple):
@@ -289,7 +282,6 @@ class Tune(OneRuleSetStudy):
     sources: ClassVar[tuple[str, ...]] = ("studies.matchup_sums", "stats.selection")
     frame_types: ClassVar = FRAMES
     views: ClassVar = VIEWS
-    main_frame: ClassVar[str] = "settings"
     examples: ClassVar[tuple[str, ...]] = (
         "pickosim tune my_bot.py:dice=2..5,worm_bonus=0..8..2",
         "pickosim tune my_bot.py:dice=2..5 --against eager,thief --within 1%",
@@ -434,10 +426,7 @@ class Tune(OneRuleSetStudy):
     def title(self) -> str:
         """What is played, in a line."""
         field = {entrant.name for rivals in self.choices for entrant in rivals}
-        return (
-            f"{self.count} settings against {len(field)} bots, {self.players} players, rules "
-            f"{rules_text(self.rule_set)}, seed {self.seed}"
-        )
+        return self.titled(f"{self.count} settings against {len(field)} bots")
 
     def stage(self, number: int, sums: Sequence[Sums]) -> list[Chunk]:
         """The settings that are left, up to the next look; at last the best and the present one, on new dice."""
@@ -511,25 +500,29 @@ class Tune(OneRuleSetStudy):
 
     # ------------------------------------------------------------------------------------------- results
 
-    def frames(self, sums: Sequence[Sums]) -> Frames:
-        """All result tables."""
+    def rows(self, sums: Sequence[Sums]) -> dict[str, list[Row]]:
+        """The rows of all tables."""
         race = self.race(sums)
-        rows = [self._row(race, setting) for setting in range(self.count)]
-        for setting, row in enumerate(rows):
-            row |= self._rated(race, sums, setting)
-        order = sorted(
-            range(self.count),
-            key=lambda k: (k != race.leader, -rows[k]["games"], -rows[k]["win_share"]),
-        )
-        response = [
-            {**rows[setting], "option": name, "setting": value, "as_given": setting == race.leader}
-            for name, of in self._along(race.leader).items()
-            for value, setting in of.items()
+        rows = [
+            self._row(race, setting) | self._rated(race, sums, setting)
+            for setting in range(self.count)
         ]
         return {
-            "settings": _built("settings", [rows[setting] for setting in order]),
-            "response": _built("response", response),
-            "confirmation": _built("confirmation", self._confirmed(race, sums)),
+            "settings": sorted(
+                rows,
+                key=lambda row: (row["verdict"] != "best", -row["games"], -row["win_share"]),
+            ),
+            "response": [
+                {
+                    **rows[setting],
+                    "option": name,
+                    "setting": value,
+                    "as_given": setting == race.leader,
+                }
+                for name, of in self._along(race.leader).items()
+                for value, setting in of.items()
+            ],
+            "confirmation": self._confirmed(race, sums),
         }
 
     def _row(self, race: Race, setting: int) -> Row:
@@ -570,19 +563,23 @@ class Tune(OneRuleSetStudy):
         begin = self.looks[look - 1] if look else 0
         return np.bincount(np.arange(begin, self.looks[look]) % GROUPS, minlength=GROUPS)
 
+    @cached_property
+    def _values(self) -> list[dict[str, str]]:
+        """The values of the swept parameters of each setting."""
+        parts = [
+            dict(part.partition("=")[::2] for part in label.split(",")) for label in self.labels
+        ]
+        return parts if self.swept else []
+
     def _along(self, best: int) -> dict[str, dict[str, int]]:
         """By parameter and value, the setting that differs from the best in this alone."""
-        values = (
-            [dict(zip(self.swept, label.split(","), strict=True)) for label in self.labels]
-            if self.swept
-            else []
-        )
-        found: dict[str, dict[str, int]] = {}
-        for name in self.swept:
-            for setting, of in enumerate(values):
-                if all(of[other] == values[best][other] for other in self.swept if other != name):
-                    found.setdefault(name, {})[of[name].partition("=")[2]] = setting
-        return found
+        along: dict[str, dict[str, int]] = {name: {} for name in self.swept}
+        for setting, values in enumerate(self._values):
+            differs = [name for name in self.swept if values[name] != self._values[best][name]]
+            for name in differs if differs else self.swept:
+                if len(differs) < 2:
+                    along[name][values[name]] = setting
+        return along
 
     def _confirmed(self, race: Race, sums: Sequence[Sums]) -> list[Row]:
         strata = self._strata(sums, len(self.looks))
@@ -597,21 +594,16 @@ class Tune(OneRuleSetStudy):
         race = self.race(sums)
         return f"{len(race.alive)} of {self.count} settings left; best so far {self.labels[race.leader]}"
 
-    def summary(self, sums: Sequence[Sums], frames: Frames) -> dict[str, Any]:
+    def findings(self, sums: Sequence[Sums], frames: Frames) -> dict[str, Any]:
         """What is best, how sure that is, what matters, and whether new dice confirm it."""
         race = self.race(sums)
-        unfinished = sum(int(part["unfinished"]) for part in sums if part)
         return {
-            "games": sum(int(part["blocks"]) * len(part["totals"]) for part in sums if part)
-            * self.players,
-            "unfinished": unfinished,
             "headline": self._headline(frames, is_present=race.leader == self.present),
             "sentences": [
-                *self._about_parameters(race, sums, frames),
+                *self._about_parameters(race, frames),
                 self._about_present(race, frames),
                 self._about_promise(race),
             ],
-            "remarks": list(about_unfinished(unfinished)),
         }
 
     def _headline(self, frames: Frames, *, is_present: bool) -> str:
@@ -625,42 +617,31 @@ class Tune(OneRuleSetStudy):
         as_good = f" As good within the error: {_few(others)}." if others else ""
         return f"Best: {best['setting']}{now}{rated}{share}.{as_good}"
 
-    def _about_parameters(self, race: Race, sums: Sequence[Sums], frames: Frames) -> Iterator[str]:
+    def _about_parameters(self, race: Race, frames: Frames) -> Iterator[str]:
         """What each parameter costs where it is worst, or that it has no effect."""
-        without = self._without_effect(race, sums)
+        without = self._without_effect(race)
         for name, games in without.items():
-            yield f"{quoted(name)} has no effect: no game changed in {games:,}."
+            yield f"{quoted(name)} has no effect: no result changed in {games:,} games."
         for name in self.swept:
             rows = [row for row in frames["response"].to_dicts() if row["option"] == name]
             worst = min(rows, key=lambda row: row["gain"])
             if name not in without and worst["gain_high"] < 0:
-                yield f"{name}={worst['setting']} costs {_points(worst, -1)} of win share."
+                cost = value_text(worst, "gain", -100, sign="")
+                yield f"{name}={worst['setting']} costs {cost} points of win share."
 
-    def _without_effect(self, race: Race, sums: Sequence[Sums]) -> dict[str, int]:
-        """Parameters that changed no game, with the number of games that were compared at least."""
-        found = {}
+    def _without_effect(self, race: Race) -> dict[str, int]:
+        """Parameters that changed no result, with the number of games that were compared at least."""
+        games = {}
         for name in self.swept:
-            kept = [k for k, other in enumerate(self.swept) if other != name]
             alike: dict[tuple[str, ...], list[int]] = {}
-            for setting, label in enumerate(self.labels):
-                values = label.split(",")
-                alike.setdefault(tuple(values[k] for k in kept), []).append(setting)
-            sets = [of for of in alike.values() if len(of) > 1]
-            if sets and all(self._play_alike(race, sums, of) for of in sets):
-                games = [sum(s.blocks for s in race.last(*of).strata) for of in sets]
-                found[name] = min(games) * self.players
-        return found
-
-    def _play_alike(self, race: Race, sums: Sequence[Sums], settings: list[int]) -> bool:
-        """Whether settings have played the same games in all looks that they had in common."""
-        parts = len(self.choices)
-        return all(
-            len(set(sums[number * parts + k]["prints"][np.isin(look.alive, settings)].tolist()))
-            == 1
-            for number, look in enumerate(race.looks)
-            for k in range(parts)
-            if np.isin(settings, look.alive).sum() > 1
-        )
+            for setting, values in enumerate(self._values):
+                others = tuple(value for other, value in values.items() if other != name)
+                alike.setdefault(others, []).append(setting)
+            looks = [(of, race.last(*of)) for of in alike.values() if len(of) > 1]
+            if looks and all(look.is_equal(settings) for settings, look in looks):
+                blocks = [sum(each.blocks for each in look.strata) for _, look in looks]
+                games[name] = min(blocks) * self.players
+        return games
 
     def _about_present(self, race: Race, frames: Frames) -> str:
         what = "the present setting" if self.swept else quoted(self.labels[self.present])
@@ -670,7 +651,8 @@ class Tune(OneRuleSetStudy):
         is_better = row["gain_low"] > 0
         verdict = "it is better" if is_better else "no better setting was found"
         now = f" ({self.labels[self.present]})" if self.swept else ""
-        return f"On new dice: {_points(row)} of win share against {what}{now}: {verdict}."
+        gain = value_text(row, "gain")
+        return f"On new dice: {gain} points of win share against {what}{now}: {verdict}."
 
     def _about_promise(self, race: Race) -> str:
         if len(race.alive) == 1:
@@ -695,17 +677,6 @@ def _measured(strata: Sequence[Stratum], own: int, other: int) -> Row:
     if own == other:
         gain = Rate(0.0, 0.0, 0.0)
     return {**rate_columns("win_share", share), **rate_columns("gain", gain)}
-
-
-def _built(name: str, rows: Sequence[Row]) -> Any:
-    frame = FRAMES[name]
-    return frame.build([{column: row[column] for column in frame.schema} for row in rows])
-
-
-def _points(row: Row, sign: int = 1) -> str:
-    """A gain in points of win share, with half its interval."""
-    half = 50 * (row["gain_high"] - row["gain_low"])
-    return f"{plus_minus(100 * sign * row['gain'], half, '+' if sign > 0 else '')} points"
 
 
 def _few(labels: Sequence[str]) -> str:
