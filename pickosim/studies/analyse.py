@@ -7,7 +7,7 @@ computed over blocks: games with the same dice, in which the bot begins once and
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass as plain_dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -31,7 +31,6 @@ from pickosim.games.judge import (
     judge_of,
     option_words,
 )
-from pickosim.rule_files import rules_text
 from pickosim.rules import MOST_TILES, face_name
 from pickosim.runs.tasks import Sums
 from pickosim.stats.intervals import Moments, Rate, mean_rate, share_rate
@@ -51,7 +50,6 @@ from pickosim.studies.schedule import rotations
 from pickosim.studies.study import (
     Frames,
     OneRuleSetStudy,
-    about_unfinished,
     stored,
     study_function,
 )
@@ -102,7 +100,6 @@ VIEWS = (
     View(
         FRAMES["mistakes"],
         "What mistakes cost",
-        FRAMES["mistakes"].rows,
         chart=Dots("points", "mistake", "win chance given away per game, in points", at=0),
         is_open=True,
         leads=True,
@@ -111,7 +108,6 @@ VIEWS = (
     View(
         FRAMES["situations"],
         "Where the points go",
-        FRAMES["situations"].rows,
         chart=Dots(
             "points",
             "group",
@@ -124,7 +120,6 @@ VIEWS = (
     View(
         FRAMES["decisions"],
         "The costliest decisions",
-        FRAMES["decisions"].rows,
         text=(
             Listed(
                 "The costliest decisions",
@@ -266,7 +261,6 @@ class Analyse(OneRuleSetStudy):
     sources: ClassVar[tuple[str, ...]] = ("studies.analyse",)
     frame_types: ClassVar = FRAMES
     views: ClassVar = VIEWS
-    main_frame: ClassVar[str] = "mistakes"
     examples: ClassVar[tuple[str, ...]] = (
         "pickosim analyse my_bot.py",
         "pickosim analyse thief --against winner --rules extrawurm --games 10k",
@@ -306,17 +300,9 @@ class Analyse(OneRuleSetStudy):
         judge_of(self.judge, self.rule_set, self.players)
 
     @property
-    def parts(self) -> int:
-        """All games are added up together."""
-        return 1
-
-    @property
     def title(self) -> str:
         """What is played, in a line."""
-        return (
-            f"Analysis of {self.bot} against {self.against}, judged by {self.judge}, {self.players} players, "
-            f"rules {rules_text(self.rule_set)}, seed {self.seed}"
-        )
+        return self.titled(f"Analysis of {self.bot} against {self.against}, judged by {self.judge}")
 
     def stage(self, number: int, sums: Sequence[Sums]) -> list[Chunk]:
         """All games at once."""
@@ -325,14 +311,14 @@ class Analyse(OneRuleSetStudy):
         size = self.chunk or CHUNK
         return list(chunks_of(0, job, self.seed, range(0 if number else blocks), size))
 
-    def frames(self, sums: Sequence[Sums]) -> Frames:
-        """The tables."""
-        rows = {
-            "mistakes": _mistake_rows(sums[0]),
-            "situations": _situation_rows(sums[0]),
-            "decisions": self._decision_rows(sums[0]),
+    def rows(self, sums: Sequence[Sums]) -> dict[str, Iterable[Row]]:
+        """The rows of all tables."""
+        (of_all,) = sums
+        return {
+            "mistakes": _mistake_rows(of_all),
+            "situations": _situation_rows(of_all),
+            "decisions": self._decision_rows(of_all),
         }
-        return {name: FRAMES[name].build(of_table) for name, of_table in rows.items()}
 
     def _decision_rows(self, sums: Sums) -> Iterator[Row]:
         costliest, match = sums["costliest"], self.arm.match(self.seed)
@@ -378,18 +364,18 @@ class Analyse(OneRuleSetStudy):
         """What is given away, so far."""
         return f"{_with_error(_rate(sums[0], 'error'))} points per game"
 
-    def summary(self, sums: Sequence[Sums], frames: Frames) -> dict[str, Any]:
+    def findings(self, sums: Sequence[Sums], frames: Frames) -> dict[str, Any]:
         """What is given away in all, and most of it where."""
-        (of_all,) = sums
         return {
-            "games": int(of_all["games"]),
-            "unfinished": int(of_all["unfinished"]),
-            "headline": self._headline(of_all, frames["mistakes"].to_dicts()),
+            "headline": self._headline(sums[0]),
             "sentences": list(_costly_sentences(frames["decisions"].to_dicts())),
-            "remarks": [*self._remarks(of_all), *about_unfinished(int(of_all["unfinished"]))],
         }
 
-    def _headline(self, sums: Sums, rows: Sequence[Row]) -> str:
+    def remarks(self, sums: Sequence[Sums], frames: Frames) -> Iterator[str]:
+        """What a mistake is, and what wins are made of."""
+        yield from self._remarks(sums[0])
+
+    def _headline(self, sums: Sums) -> str:
         game = float(sums["blocks"] / sums["games"])
         error, won = _rate(sums, "error"), share_rate([_moments(sums, "won")._replace(step=game)])
         lost = _with_error(error)

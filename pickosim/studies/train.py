@@ -45,7 +45,7 @@ from pickosim.learning.layers import Net, outputs_of
 from pickosim.learning.nearest import adapted, is_related
 from pickosim.learning.net import CHANCE_ONE, rounded, widened
 from pickosim.learning.weights import Weights, as_bytes, read_weights
-from pickosim.rule_files import as_arguments, rules_text
+from pickosim.rule_files import as_arguments
 from pickosim.runs.run import plan_digest
 from pickosim.runs.tasks import Sums
 from pickosim.stats.intervals import NO_RATE, Moments, Rate, mean_rate, share_rate
@@ -67,7 +67,6 @@ from pickosim.studies.options import (
 from pickosim.studies.study import (
     Frames,
     OneRuleSetStudy,
-    about_unfinished,
     stored,
     study_function,
 )
@@ -149,7 +148,6 @@ class Train(OneRuleSetStudy):
     kind: ClassVar[str] = "train"
     sources: ClassVar[tuple[str, ...]] = ("studies.train",)
     frame_types: ClassVar = FRAMES
-    main_frame: ClassVar[str] = "rounds"
     examples: ClassVar[tuple[str, ...]] = (
         "pickosim train --rules my_rules.toml --players 3 --out my_champion.npz",
         "pickosim train --rules extrawurm --players 4 --games 40k --rounds 8",
@@ -227,10 +225,7 @@ class Train(OneRuleSetStudy):
     @stored
     def start_digest(self) -> str:
         """The digest of the net to start from when the run began; empty if there is none."""
-        weights = self._start_now()
-        return (
-            "" if weights is None else _digest(b"".join(array.tobytes() for array in weights.net))
-        )
+        return _net_digest(self._start_now())
 
     def _start_now(self) -> Weights | None:
         """The weights to start from."""
@@ -248,10 +243,7 @@ class Train(OneRuleSetStudy):
                 f"{self.start}, which the training started from, is not in {Path.cwd()}. Resume the run where it began."
             )
         weights = self._start_now()
-        if (
-            weights
-            and _digest(b"".join(array.tobytes() for array in weights.net)) != self.start_digest
-        ):
+        if weights and _net_digest(weights) != self.start_digest:
             raise PickosimError(
                 f"{self.start} has changed since the run began. Restore it, or start a new run."
             )
@@ -274,7 +266,7 @@ class Train(OneRuleSetStudy):
     @property
     def title(self) -> str:
         """What is learned, in a line."""
-        return f"Training for {self.players} players, rules {rules_text(self.rule_set)}, seed {self.seed}"
+        return self.titled("Training")
 
     @property
     def command(self) -> str:
@@ -425,7 +417,7 @@ class Train(OneRuleSetStudy):
     def _moments(self, won: NDArray[np.int64]) -> Moments:
         return Moments.of(len(won), won.sum(), won @ won, PARTS * self.players, PARTS)
 
-    def frames(self, sums: Sequence[Sums]) -> Frames:
+    def rows(self, sums: Sequence[Sums]) -> dict[str, list[Row]]:
         """The rounds."""
         differences, delivered = self._differences(sums), self._best(sums)
         rows = []
@@ -444,7 +436,7 @@ class Train(OneRuleSetStudy):
                     "best": number == delivered,
                 }
             )
-        return {"rounds": FRAMES["rounds"].build(rows)}
+        return {"rounds": rows}
 
     @property
     def leaves_files(self) -> bool:
@@ -487,24 +479,17 @@ class Train(OneRuleSetStudy):
         name = "as it is" if number == AS_IT_IS else f"round {number}"
         return f"{name}: {_share(share_rate([self._moments(won)]))} against {self._named_bar}"
 
-    def summary(self, sums: Sequence[Sums], frames: Frames) -> dict[str, Any]:
+    def findings(self, sums: Sequence[Sums], frames: Frames) -> dict[str, Any]:
         """The strength at last."""
-        rounds = frames["rounds"]
-        games = sum(rounds["games"]) + sum(rounds["test_games"])
-        finals = [part["won"] for part in sums[self._first_final :] if part]
-        unfinished = sum(int(part["unfinished"]) for part in sums if part)
-        return {
-            "games": games + self.players * sum(map(len, finals)),
-            "unfinished": unfinished,
-            "headline": self._headline(sums),
-            "sentences": [],
-            "remarks": [
-                *self._about_start(),
-                f"The weights are in {WEIGHTS_FILE} of the run's folder, and in the file that --out names; "
-                "champion:weights=FILE plays them.",
-                *about_unfinished(unfinished),
-            ],
-        }
+        return {"headline": self._headline(sums)}
+
+    def remarks(self, sums: Sequence[Sums], frames: Frames) -> Iterator[str]:
+        """What it started from, and where the weights are."""
+        yield from self._about_start()
+        yield (
+            f"The weights are in {WEIGHTS_FILE} of the run's folder, and in the file that --out names; "
+            "champion:weights=FILE plays them."
+        )
 
     @property
     def _named_bar(self) -> str:
@@ -571,6 +556,11 @@ def _share(share: Rate) -> str:
 
 def _digest(weights: bytes) -> str:
     return sha256(weights).hexdigest()[:16]
+
+
+def _net_digest(weights: Weights | None) -> str:
+    """The digest of a net; empty if there is none."""
+    return _digest(b"".join(array.tobytes() for array in weights.net)) if weights else ""
 
 
 class _Trainer:
