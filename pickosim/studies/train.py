@@ -48,7 +48,7 @@ from pickosim.learning.weights import Weights, as_bytes, read_weights
 from pickosim.rule_files import as_arguments
 from pickosim.runs.run import plan_digest
 from pickosim.runs.tasks import Sums
-from pickosim.stats.intervals import NO_RATE, Moments, Rate, mean_rate, share_rate
+from pickosim.stats.intervals import NO_RATE, Moments, Rate, mean_rate
 from pickosim.studies.arms import Chunk
 from pickosim.studies.measures import rate_columns
 from pickosim.studies.options import (
@@ -431,7 +431,7 @@ class Train(OneRuleSetStudy):
                 {
                     **row,
                     "test_games": len(won) * self.players,
-                    **rate_columns("win_share", share_rate([self._moments(won)])),
+                    **rate_columns("win_share", mean_rate([self._moments(won)])),
                     **rate_columns("difference", differences[number]),
                     "best": number == delivered,
                 }
@@ -477,7 +477,7 @@ class Train(OneRuleSetStudy):
             return "round 0"
         number, won = list(tested.items())[-1]
         name = "as it is" if number == AS_IT_IS else f"round {number}"
-        return f"{name}: {_share(share_rate([self._moments(won)]))} against {self._named_bar}"
+        return f"{name}: {_share(mean_rate([self._moments(won)]))} against {self._named_bar}"
 
     def findings(self, sums: Sequence[Sums], frames: Frames) -> dict[str, Any]:
         """The strength at last."""
@@ -502,7 +502,7 @@ class Train(OneRuleSetStudy):
             for k in range(len(self.entrants) + 1)
         ]
         *bars, start = won
-        shares = [share_rate([self._moments(test)]) for test in bars if test is not None]
+        shares = [mean_rate([self._moments(test)]) for test in bars if test is not None]
         rivals = "" if self.players == 2 else f"{self.players - 1} × "
         wins = listed(
             [

@@ -6,6 +6,7 @@ a number, the targets in parts of a sure win.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,10 +15,9 @@ from numpy.typing import NDArray
 from pickosim.bots.strategy import Strategy
 from pickosim.bots.view import After, FloatArray
 from pickosim.engine.results import Positions
-from pickosim.engine.tally import Tally, win_parts
-from pickosim.games.batch import play_games
+from pickosim.engine.tally import PARTS, Tally
 from pickosim.games.match import make_match
-from pickosim.games.recording import record_games
+from pickosim.games.recording import Recording, record_games
 from pickosim.learning.features import features_of
 from pickosim.learning.fit import in_turn, targets_of
 from pickosim.learning.layers import outputs_of
@@ -67,6 +67,30 @@ class _Learner(Learned):
         return asked_chances(net, after._table, after.seat)
 
 
+def chances_after_turns(
+    recording: Recording, nets: Sequence[Adapted | None]
+) -> NDArray[np.float64]:
+    """(N, P): every player's chance after each turn, by seat, as the net of the player who had the turn says; NaN if it
+    has none.
+    """
+    said, mover = np.full((len(recording.positions), len(nets)), np.nan), recording.seat
+    for seat, net in enumerate(nets):
+        if net is not None:
+            rows = np.flatnonzero(mover == seat)
+            said[rows] = asked_chances(net, recording.positions[rows], seat)
+    return in_turn(said, -mover)
+
+
+def luck_of(recording: Recording, bots: Sequence[str | Strategy]) -> NDArray[np.float64]:
+    """(N, P): by how much the dice of each turn changed every player's chance, by seat; NaN for bots without a net."""
+    nets = [
+        adapted(bot.weights, recording.rules, len(bots)) if isinstance(bot, Learned) else None
+        for bot in bots
+    ]
+    before = in_turn(recording.chances, -recording.seat)
+    return chances_after_turns(recording, nets) - before
+
+
 @dataclass(frozen=True)
 class _TableJob(Job):
     """Games at a table with the net in training, which is sent with the job."""
@@ -105,10 +129,8 @@ class Lesson(_TableJob):
         expected = np.full_like(by_seat, np.nan)
         if learns.any():
             net = adapted(weights_of(self.weights), self.rules, len(learns))
-            for mover in range(len(learns)):
-                rows = np.flatnonzero(seat == mover)
-                by_seat[rows] = asked_chances(net, recording.positions[rows], mover)
-            by_seat, expected = in_turn(by_seat, -seat), in_turn(recording.chances, -seat)
+            by_seat = chances_after_turns(recording, [net] * len(learns))
+            expected = in_turn(recording.chances, -seat)
         else:
             learns = ~learns
         targets = targets_of(by_seat, expected, recording.first, recording.wins, self.trace)
@@ -139,17 +161,22 @@ class Test(_TableJob):
         return len(self.table)
 
     def play(self, seed: int, first: int, blocks: int) -> tuple[Sums, list[Tally]]:
-        """What the net won by block, as differences between tests are paired; like a lesson, it is one task."""
-        won = np.zeros(blocks, np.int64)
+        """What the net won by block, less the luck of the turns of nets; by block, as differences between tests are paired.
+
+        Luck is by how much a turn changed the chances by the net that played it: zero on average, so that the same games
+        say more. Like a lesson, it is one task.
+        """
+        won = np.zeros(blocks)
         unfinished = 0
         bots, players = self.bots(), len(self.table)
         for seat in range(players):
             seated = [bots[(k - seat) % players] for k in range(players)]
-            tally = play_games(make_match(seated, self.rules, seed), first, blocks)
-            won += win_parts(tally.rank)[:, seat]
-            unfinished += int((~tally.finished).sum())
+            recording = record_games(make_match(seated, self.rules, seed), first, blocks)
+            luck = np.nan_to_num(luck_of(recording, seated)[:, seat])
+            won += recording.wins[:, seat] - np.bincount(recording.game, luck, blocks)
+            unfinished += int((~recording.tally.finished).sum())
         return {
-            "won": won,
+            "won": np.rint(PARTS * won).astype(np.int64),
             "unfinished": np.array(unfinished, np.int64),
         }, []
 
