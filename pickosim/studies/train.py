@@ -94,8 +94,8 @@ TRACE = 0.97
 KEPT = 3
 """Rounds whose positions a fit takes in."""
 
-EPOCHS = 3
-FIRST_RATE, RATE, RATE_DECAY, LAST = 2e-3, 1e-3, 0.75, 0.05
+EPOCHS = 2
+FIRST_RATE, RATE, RATE_DECAY, LAST = 2e-3, 1e-3, 0.8, 0.05
 """Rates of learning: of a first fit from nothing, of the next one, how they go on, and how far one falls during a fit."""
 
 MOST_ROUNDS = 100
@@ -170,10 +170,10 @@ class Train(OneRuleSetStudy):
         Count,
         Option(
             "Games per round that test it against the net it started from, else `expected`, or the bot of --against.",
-            "10k",
+            "40k",
             metavar="NUMBER",
         ),
-    ] = written("4k")
+    ] = written("20k")
     final_games: Annotated[
         Count,
         Option("Games that measure the best net in the end, per bot.", "40k", metavar="NUMBER"),
