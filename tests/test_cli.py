@@ -37,7 +37,7 @@ from pickosim.bots.catalogue import bot_source
 from pickosim.bots.loading import built_in_bots
 from pickosim.commands.terminal import IN_ASCII
 from pickosim.games.trace import Event
-from pickosim.reports.layout import grid
+from pickosim.reports.layout import IntervalGrid, grid
 from pickosim.reports.page import command_again
 from pickosim.reports.story import TableState
 from pickosim.rule_files import PRESETS, load_rules
@@ -1006,3 +1006,35 @@ def test_a_table_breaks_no_number_and_no_name(width):
         found = " ".join(line for line in lines if name in line)
         assert all(number in found for number in numbers)
     assert all(any(heading in line for line in lines) for heading, _ in columns)
+
+
+@pytest.mark.parametrize("width", range(57, 100))
+def test_no_cell_and_no_drawing_is_cut(width):
+    """Of a comparison, whose label and reference leave no room for another column, and of drawn intervals."""
+    label = "first seat, points above even (2 players)"
+    compared = grid(
+        "Compared",
+        [("", "left"), ("a", "right"), ("b", "right"), ("verdict", "left")],
+        [(label, "28.75 ± 0.18", "17.72 ± 0.06*", "too strong")],
+        2,
+    )
+    ends = [(3.9, 3.1, 4.7), (-0.1, -0.9, 0.7)]
+    rows = [
+        ["raven", "+3.9 ± 0.8*", "too strong", "+3.30"],
+        ["weasel", "-0.1 ± 0.8", "undecided", "-0.74"],
+    ]
+    headings = [("", "left"), ("points", "right"), ("verdict", "left"), ("vs others", "right")]
+    for shown in (compared, IntervalGrid("Drawn", headings, rows, 2, ends)):
+        console = Console(width=width, file=io.StringIO())
+        with console.capture() as captured:
+            console.print(shown)
+        lines = captured.get().splitlines()
+        assert max(map(len, lines)) <= width
+        cells = [label, "28.75 ± 0.18", "17.72 ± 0.06*", "too"]
+        if shown is not compared:
+            cells = [*(cell for row in rows for cell in row if cell != "too strong"), "too"]
+            drawings = [line for line in lines if "●" in line]
+            assert len(drawings) == 2
+            assert all(line.count("─") >= 1 for line in drawings)
+            assert any("raven" in line for line in drawings)
+        assert all(any(cell in line for line in lines) for cell in cells), captured.get()

@@ -71,7 +71,7 @@ class Grid:
     """A table in which no number and no name is broken.
 
     Texts after the first column are broken at spaces. If the columns are still too wide together, they are split into
-    several tables, each with the first `kept` columns.
+    several tables, each with the first `kept` columns, or with the very first if another one does not fit beside these.
     """
 
     title: str
@@ -103,37 +103,46 @@ class Grid:
                 justify="right" if side == "right" else "left",
                 overflow="fold",
                 min_width=self._least(k),
+                no_wrap=not self._is_text(k),
             )
         for row in self.rows:
             table.add_row(*(row[k] for k in chosen))
         return table
 
+    def _is_text(self, k: int) -> bool:
+        """Whether a column may be broken at spaces."""
+        is_drawn = any(row[k].no_wrap for row in self.rows)
+        return self.columns[k][1] == "left" and k > 0 and not is_drawn
+
     def _least(self, k: int) -> int:
-        """The width that a column needs: of numbers and names all of it, of a text its longest word."""
-        heading, side = self.columns[k]
-        texts = [heading, *(row[k].plain for row in self.rows)]
-        is_text = side == "left" and k > 0
-        parts = (part for text in texts for part in (text.split() if is_text else text.split("\n")))
+        """The width that a column needs: of numbers, names and drawings all of it, of a text its longest word."""
+        parts = (
+            part
+            for text in (Text(self.columns[k][0]), *(row[k] for row in self.rows))
+            for part in text.plain.split(None if self._is_text(k) else "\n")
+        )
         return min(MOST_NEEDED, max(map(cell_len, parts), default=0))
 
     def _dealt(self, width: int) -> list[list[int]]:
         """The columns by number, as many at a time as fit, the first ones in each."""
-        first = range(self.kept)
-        free = width + GAP - sum(GAP + self._least(k) for k in first)
+        needed = [GAP + self._least(k) for k in range(len(self.columns))]
+        kept = self.kept
+        if sum(needed[:kept]) + max(needed[kept:], default=0) > width + GAP:
+            kept = 1
+        first, free = range(kept), width + GAP - sum(needed[:kept])
         tables, left = [list(first)], free
-        for k in range(self.kept, len(self.columns)):
-            needed = GAP + self._least(k)
-            if needed > left and len(tables[-1]) > self.kept:
+        for k in range(kept, len(self.columns)):
+            if needed[k] > left and len(tables[-1]) > kept:
                 tables.append(list(first))
                 left = free
             tables[-1].append(k)
-            left -= needed
+            left -= needed[k]
         return tables
 
 
 # ---------------------------------------------------------------------------------------- intervals
 
-WIDEST, NARROWEST = 41, 15
+WIDEST, NARROWEST = 41, 13
 """Characters of a drawing."""
 
 Ends = tuple[float, float, float]
@@ -165,7 +174,7 @@ class IntervalGrid:
         cells = [
             (
                 *row[:at],
-                "" if interval is None else drawn(*interval, low, high, width),
+                "" if interval is None else Text(drawn(*interval, low, high, width), no_wrap=True),
                 *row[at:],
             )
             for row, interval in zip(self.rows, self.intervals, strict=True)
