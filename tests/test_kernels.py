@@ -15,7 +15,7 @@ import pytest
 
 import pickosim
 from pickosim.engine import kernels
-from pickosim.engine.kernels import on_compile, shared
+from pickosim.engine.kernels import called, on_compile, shared
 
 PROGRAM = Path(sys.executable).with_name("pickosim")
 NOTICE = "Compiling kernels on their first use; this takes up to 20 seconds …\n"
@@ -50,6 +50,22 @@ def test_a_part_that_python_calls_does_not_count():
     with on_compile(lambda: compiled.append("a kernel")):
         assert double(21) == 42
     assert double.signatures and not compiled
+
+
+def test_a_called_part_is_called_even_if_an_inlined_one_compiles_it():
+    """Numba passes `forceinline` on; machine code would then depend on which kernel is compiled first."""
+
+    @called
+    def rare(number: int) -> int:
+        return number + 1
+
+    @shared
+    def common(number: int) -> int:
+        return 2 * rare(number)
+
+    assert common(20) == 42
+    (compiled,) = rare.overloads.values()
+    assert "alwaysinline" not in compiled.library.get_llvm_str()
 
 
 def test_no_kernel_has_an_array_for_a_default():

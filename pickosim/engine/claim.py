@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pickosim.engine.kernels import as_int, called, inlined, kernel, shared
+from pickosim.engine.kernels import as_int, inlined, kernel, shared
 from pickosim.engine.log import FAIL, RAVEN_PAYS, STEAL_HEN, Log, log_event
 from pickosim.engine.rulebook import (
     CANNED_WORM,
@@ -189,7 +189,7 @@ def _gain_specialist(game: Game, seat: int, specialist: int, keep_new: int, log:
         send_back(game, old, log)
 
 
-@called
+@inlined
 def settle_claim(
     book: Rulebook, game: Game, seat: int, tile: int, keep_new: int, robbed: int, log: Log
 ) -> None:
@@ -213,7 +213,7 @@ def settle_claim(
         _gain_specialist(game, seat, brought, keep_new, log)
 
 
-@called
+@inlined
 def settle_fail(book: Rulebook, game: Game, seat: int, reason: int, log: Log) -> None:
     """The top tile is lost, the highest tile is flipped, specialists go back: in that order."""
     log_event(log, game, FAIL, reason)

@@ -65,7 +65,9 @@ def called(function: Function) -> Function:
 
     Numba would compile it again for each constant argument; `as_int` makes that a plain number.
     """
-    return _part(function, no_cpython_wrapper=True)
+    # Without `forceinline`, it would be inlined if and only if what calls it first is: code, and with it speed, would
+    # depend on which bot a machine plays first.
+    return _part(function, forceinline=False, no_cpython_wrapper=True)
 
 
 def shared(function: Function) -> Function:
