@@ -68,8 +68,8 @@ ladder: $(READY)
 pictures: $(DEV_READY)
 	$(BIN)/python tools/pictures.py runs
 
-# Trains the champion's weights for three and more players on; `make weights/classic-3` trains one of them.
-weights: $(foreach rules,classic extrawurm,$(foreach players,3 4 5,weights/$(rules)-$(players)))
+# Trains the champion's weights for three and four players on; `make weights/classic-3` trains one of them.
+weights: $(foreach rules,classic extrawurm,$(foreach players,3 4,weights/$(rules)-$(players)))
 
 # A training does not overwrite another one, so what was made before is removed. The shipped nets were trained on from those
 # of version 0.3: `git checkout e565ec9 -- strategies/weights` before.
@@ -77,7 +77,6 @@ TRAINING ?= --games 40k --rounds 8 --test-games 20k --seed 24 --workers 1
 # What made the two for three players, by the code of commits 400453e and 83e99eb.
 weights/classic-3: TRAINING = --games 40k --rounds 4 --test-games 30k --final-games 3k --seed 24
 weights/extrawurm-3: TRAINING = --games 20k --rounds 3 --test-games 12k --final-games 3k --seed 24
-weights/classic-5 weights/extrawurm-5: TRAINING = --games 30k --rounds 6 --test-games 20k --seed 24 --workers 1
 weights/%: $(READY)
 	rm -rf runs/weights/$*.run runs/weights/$*.npz
 	$(BIN)/pickosim train --rules $(firstword $(subst -, ,$*)) --players $(lastword $(subst -, ,$*)) \
