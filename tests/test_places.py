@@ -24,7 +24,7 @@ from pickosim.runs.folder import RunFolder
 from pickosim.stats.distributions import student_quantile
 from pickosim.studies.matchup_sums import GROUPS, _empty_game_sums, add_games
 from pickosim.studies.shares import Shares
-from pickosim.studies.standings import FRAMES, tournament_frames
+from pickosim.studies.standings import FRAMES, tables_with, tournament_rows
 
 tournament = partial(pickosim.tournament, workers=1)
 """In this process, unless a test says otherwise."""
@@ -82,7 +82,8 @@ def frames_by_hand(points: tuple[float, ...] | None = None) -> dict[str, pl.Data
         "choices": np.zeros((GROUPS, 8, 3), np.int64),
         "turns": np.array([0, 6]),
     }
-    return tournament_frames("abc", [("a", "b", "c")], [part], (), points)
+    rows = tournament_rows("abc", [("a", "b", "c")], [part], (), points)
+    return {name: frame.build(rows[name]) for name, frame in tables_with(points, False).items()}
 
 
 def test_the_sums_are_those_of_a_count_by_hand():

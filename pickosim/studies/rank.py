@@ -30,7 +30,7 @@ from pickosim.studies.options import (
     written,
 )
 from pickosim.studies.schedule import Matchup, blocks_for, round_robin
-from pickosim.studies.standings import ANCHOR, counted, ratings_of, tournament_frames
+from pickosim.studies.standings import ANCHOR, counted, ratings_of, tournament_rows
 from pickosim.studies.study import (
     Frames,
     OneRuleSetStudy,
@@ -141,7 +141,8 @@ class Rank(OneRuleSetStudy):
         """The ladder with the bot on it, and its rivals."""
         own, others = self._rated(sums)
         in_order = sorted([(self.names[0], own), *others.items()], key=lambda row: -row[1].rating)
-        pairs = tournament_frames(self.names, self.matchups, sums, ())["pairs"]
+        pairs = tournament_rows(self.names, self.matchups, sums, ())["pairs"]
+        rivals = [row for row in pairs if row["bot"] == self.names[0]]
         return {
             "ladder": [
                 {
@@ -152,7 +153,7 @@ class Rank(OneRuleSetStudy):
                 }
                 for place, (bot, rated) in enumerate(in_order, start=1)
             ],
-            "rivals": pairs.filter(bot=self.names[0]).sort("ahead", maintain_order=True).to_dicts(),
+            "rivals": sorted(rivals, key=lambda row: row["ahead"]),
         }
 
     def _rated(self, sums: Sequence[Sums]) -> tuple[Rated, dict[str, Rated]]:

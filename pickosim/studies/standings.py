@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import permutations
 from typing import Any
 
@@ -87,8 +87,6 @@ FRAMES = frames_by_name(
     ),
 )
 
-MAIN_FRAME = "standings"
-
 ANCHOR = "eager"
 """The bot that is rated 1500 wherever it plays, so that ratings of different fields compare."""
 
@@ -96,33 +94,30 @@ Entry = tuple[Sums, int]
 """A bot in a matchup: the matchup's sums, and its number there."""
 
 
-def tournament_frames(
+def tournament_rows(
     bots: Sequence[str],
     matchups: Sequence[Matchup],
     sums: Sequence[Sums],
     specialists: Collection[str],
     points: Points | None = None,
-    judged: bool = False,
-) -> dict[str, pl.DataFrame]:
-    """All tables; `specialists` are those of the rules, and `judged` says whether any matchup is."""
+) -> dict[str, Iterable[Row]]:
+    """The rows of all tables; `specialists` are those of the rules."""
     entries = entries_of(bots, matchups, sums)
     ratings = ratings_of(bots, matchups, sums)
-    rows: dict[str, list[Row]] = {
+    return {
         "standings": _standings(entries, ratings, points),
-        "matchups": list(_matchups(matchups, sums, points)),
-        "places": list(_places(entries)),
-        "pairs": list(_pairs(bots, matchups, sums, ratings)),
-        "seats": list(_seats(entries, sums)),
-        "specialists": list(_specialists(entries, specialists)),
-        "lengths": list(_counted("turns", [part["turns"] for part in sums])),
-        "scores": [
+        "matchups": _matchups(matchups, sums, points),
+        "places": _places(entries),
+        "pairs": _pairs(bots, matchups, sums, ratings),
+        "seats": _seats(entries, sums),
+        "specialists": _specialists(entries, specialists),
+        "lengths": _counted("turns", [part["turns"] for part in sums]),
+        "scores": (
             {"bot": bot} | row
             for bot, played in entries.items()
             for row in _counted("score", [part["score_counts"][k] for part, k in played])
-        ],
+        ),
     }
-    tables = tables_with(points, judged).items()
-    return {name: frame.build(rows[name]) for name, frame in tables}
 
 
 def tables_with(points: Points | None, judged: bool) -> dict[str, Frame]:

@@ -257,14 +257,6 @@ class OneRuleSetStudy(Study):
         rules: str | RuleSet = getattr(self, "rules")  # noqa: B009
         return load_rules(rules, self.set)
 
-    def with_notes(self, frame: pl.DataFrame, players: int | None = None) -> pl.DataFrame:
-        """A table with the notes on its bots; without `players`, of the number in each row."""
-        notes = [
-            self.notes(self.rule_set, players or row["players"]).get(row["bot"])
-            for row in frame.iter_rows(named=True)
-        ]
-        return frame.with_columns(pl.Series("note", notes, pl.String))
-
     def titled(self, subject: str) -> str:
         """The title of a study with one number of players."""
         players, seed = getattr(self, "players"), getattr(self, "seed")  # noqa: B009

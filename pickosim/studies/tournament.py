@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, asdict, replace
 from functools import cached_property
 from itertools import cycle, islice
@@ -15,7 +15,7 @@ from pydantic.dataclasses import dataclass
 
 from pickosim.amounts import listed, parse_count, parse_points, points_by_place, quoted
 from pickosim.bots.entrants import ALL, Entrant, expand, make_entrants, numbered
-from pickosim.columns import Frame
+from pickosim.columns import Frame, Row
 from pickosim.errors import PickosimError, StrategyError, suggest
 from pickosim.games.batch import play_games
 from pickosim.games.match import make_match
@@ -63,19 +63,18 @@ from pickosim.studies.shares import (
 )
 from pickosim.studies.standings import (
     FRAMES,
-    MAIN_FRAME,
     VIEWS,
     ratings_of,
     scale_of,
     tables_with,
-    tournament_frames,
+    tournament_rows,
 )
 from pickosim.studies.study import (
     Frames,
     OneRuleSetStudy,
     about_few_blocks,
     about_optional_stopping,
-    about_unfinished,
+    about_precision,
     stored,
     study_function,
 )
@@ -98,7 +97,6 @@ class Tournament(OneRuleSetStudy):
     sources: ClassVar[tuple[str, ...]] = ("studies.matchup_sums", "stats.sprt")
     frame_types: ClassVar = FRAMES
     views: ClassVar = VIEWS
-    main_frame: ClassVar[str] = MAIN_FRAME
     examples: ClassVar[tuple[str, ...]] = (
         "pickosim tournament eager expected my_bot.py --games 50k",
         "pickosim tournament all --rules extrawurm --players 4 --games 9600",
@@ -476,17 +474,11 @@ class Tournament(OneRuleSetStudy):
 
     # ------------------------------------------------------------------------------------------ results
 
-    def frames(self, sums: Sequence[Sums]) -> Frames:
-        """All result tables."""
-        frames = tournament_frames(
-            self.names,
-            self.matchups,
-            sums,
-            self.rule_set.specialists,
-            self.place_points,
-            bool(self.judged),
-        )
-        return frames | {"standings": self.with_notes(frames["standings"], self.seats)}
+    def rows(self, sums: Sequence[Sums]) -> dict[str, Iterable[Row]]:
+        """The rows of all tables."""
+        specialists, points = self.rule_set.specialists, self.place_points
+        rows = tournament_rows(self.names, self.matchups, sums, specialists, points)
+        return rows | {"standings": self.noted(rows["standings"], self.seats)}
 
     def so_far(self, sums: Sequence[Sums]) -> tuple[Tournament, Sequence[Sums]] | None:
         """The tournament of the matchups that have begun, and of their bots."""
@@ -507,36 +499,34 @@ class Tournament(OneRuleSetStudy):
         value = shares.shown(by_bot[leader])
         return f"leader {leader} {f'{value:.1f} %' if shares.points is None else f'{value:.2f} points'}"
 
-    def summary(self, sums: Sequence[Sums], frames: Frames) -> dict[str, Any]:
-        """What the tables do not say: how many games, why it stopped, what to keep in mind."""
-        games = sum(int(part["blocks"]) for part in sums) * self.seats
-        summary: dict[str, Any] = {
-            "games": games,
-            "unfinished": sum(int(part["unfinished"]) for part in sums),
-            "headline": self._headline(sums, frames, games),
-        }
-        remarks = [*self._about_schedule(), *self.about_bots([(self.rule_set, self.seats)])]
+    def findings(self, sums: Sequence[Sums], frames: Frames) -> dict[str, Any]:
+        """The headline, why it stopped, ratings by wins alone, and bots that failed."""
+        found: dict[str, Any] = {"headline": self._headline(sums, frames)}
         if self.precision is not None:
-            summary["widest_half"] = widest = self._widest(sums)
-            remarks.append(self._about_precision(widest, self.precision))
+            found["widest_half"] = self._widest(sums)
         if self.sprt is not None:
-            summary["sprt"] = {
+            found["sprt"] = {
                 **asdict(self.sprt),
                 "llr": self.sprt.llr(*self._tested(sums)[:3], self.seats),
                 "bounds": list(self.sprt.bounds),
                 "verdict": self._verdict(sums),
             }
-        rated = ratings_of(self.names, self.matchups, sums)
-        remarks += [*about_ratings(rated, frames["standings"]), *rated.remarks]
         by_wins = ratings_of(self.names, self.matchups, sums, wins=True).ratings
-        summary["win_ratings"] = {
-            bot: [rating, error] for bot, rating, error, _ in by_wins.iter_rows()
-        }
-        remarks += about_few_blocks(min(frames["standings"]["games"].to_list()) // self.seats)
-        remarks += about_unfinished(summary["unfinished"])
-        remarks += about_optional_stopping(self.earlier, self.looks[-1])
+        win_ratings = {bot: [rating, error] for bot, rating, error, _ in by_wins.iter_rows()}
         warnings = list(self._about_forfeits(sums, frames))
-        return summary | {"sentences": [], "remarks": remarks, "warnings": warnings}
+        return found | {"win_ratings": win_ratings, "warnings": warnings}
+
+    def remarks(self, sums: Sequence[Sums], frames: Frames) -> Iterator[str]:
+        """What was played, how certain it is, and what the ratings are."""
+        yield from self._about_schedule()
+        yield from self.about_bots([(self.rule_set, self.seats)])
+        if self.precision is not None:
+            yield self._about_precision(self._widest(sums), self.precision)
+        rated = ratings_of(self.names, self.matchups, sums)
+        yield from about_ratings(rated, frames["standings"])
+        yield from rated.remarks
+        yield from about_few_blocks(min(frames["standings"]["games"].to_list()) // self.seats)
+        yield from about_optional_stopping(self.earlier, self.looks[-1])
 
     def _about_forfeits(self, sums: Sequence[Sums], frames: Frames) -> Iterator[str]:
         """Which bots failed, in how many games, and what happened in the first."""
@@ -545,12 +535,12 @@ class Tournament(OneRuleSetStudy):
             first = self._first_failure(sums, row["bot"])
             yield f"{quoted(row['bot'])} failed in {games}, which it loses. The first: {first}"
 
-    def _headline(self, sums: Sequence[Sums], frames: Frames, games: int) -> str:
+    def _headline(self, sums: Sequence[Sums], frames: Frames) -> str:
         """The verdict of the test, how the focus does, or who is first."""
         shares, bots = self._shares(sums), frames["standings"]["bot"].to_list()
         if self.sprt is not None:
             rivals = [bot for bot in self.matchups[0] if bot != self.tested]
-            tested = Shares(self.matchups, sums)
+            tested, games = Shares(self.matchups, sums), sum(int(part["games"]) for part in sums)
             return about_test(self.sprt, self._verdict(sums), self.tested, rivals, games, tested)
         if self.focus is not None:
             return about_focus(shares, self.focus, len(bots) - 1)
@@ -581,19 +571,14 @@ class Tournament(OneRuleSetStudy):
             )
 
     def _about_precision(self, widest: float, wanted: float) -> str:
-        end = (
-            "." if widest <= wanted else f", and not reached within {self.cap:,} games per matchup."
-        )
-        if self.place_points is not None:
-            span = self.place_points[0] - self.place_points[-1]
-            return (
-                f"The widest 95 % interval of mean points is ± {span * widest:.4f}; ± {span * wanted:g} were "
-                f"asked for ({100 * wanted:g} % of the {span:g} points between first and last place){end}"
-            )
-        return (
-            f"The widest 95 % interval of a win share is ± {100 * widest:.3f} points; ± {100 * wanted:g} "
-            f"were asked for{end}"
-        )
+        cap = "" if widest <= wanted else f"{self.cap:,} games per matchup"
+        if self.place_points is None:
+            half = f"± {100 * widest:.3f} points"
+            return about_precision("a win share", half, f"± {100 * wanted:g}", cap)
+        span = self.place_points[0] - self.place_points[-1]
+        share = f"{100 * wanted:g} % of the {span:g} points between first and last place"
+        of_points = f"± {span * wanted:g} ({share})"
+        return about_precision("mean points", f"± {span * widest:.4f}", of_points, cap)
 
 
 def about_ratings(rated: Ratings, standings: pl.DataFrame) -> Iterator[str]:
