@@ -30,7 +30,6 @@ from pickosim.runs.run import Results, resume_in_python
 from pickosim.runs.run import resume as resume_run
 from pickosim.studies.kinds import study_kind
 from pickosim.studies.options import CORES, BotList, RunOptions, bot_specs, make_options
-from pickosim.studies.replay import game_of_run
 from pickosim.studies.study import (
     check_finished,
     load_results,
@@ -39,7 +38,7 @@ from pickosim.studies.study import (
     study_of,
     workers_for,
 )
-from pickosim.studies.tournament import Tournament
+from pickosim.studies.tournament import Tournament, game_of_run
 
 if TYPE_CHECKING:
     from pickosim.bots.catalogue import Description

@@ -19,8 +19,8 @@ from pickosim.amounts import LANES
 from pickosim.errors import PickosimError
 from pickosim.runs.folder import RunFolder
 from pickosim.studies import schedule
-from pickosim.studies.replay import game_of_run
 from pickosim.studies.schedule import Earlier, matchup_chunks, matchup_lanes, round_robin
+from pickosim.studies.tournament import game_of_run
 
 BOTS = ["eager", "random", "threshold:target=23"]
 MORE = "cautious"

@@ -39,7 +39,7 @@ LAYERS = {
     " ": "turn_odds",
     "stats": "distributions intervals ratings sprt selection",
     "runs": "provenance tasks progress folder workers run",
-    "studies": "views schedule measures options kinds study arms matchup_sums shares standings tournament replay ladder rank "
+    "studies": "views schedule measures options kinds study arms matchup_sums shares standings tournament ladder rank "
     "tune variants compare pickup_worths balance train_lessons train analyse calibrate experiments warm",
     "  ": "bench",
     "reports": "layout story odds_text listings views charts page",

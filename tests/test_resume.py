@@ -27,8 +27,8 @@ from pickosim import cli
 from pickosim.amounts import LANE
 from pickosim.errors import PickosimError
 from pickosim.runs.folder import RunFolder
-from pickosim.studies.replay import game_of_run
 from pickosim.studies.standings import FRAMES
+from pickosim.studies.tournament import game_of_run
 
 PROGRAM = Path(sys.executable).with_name("pickosim")
 BOTS = ["eager", "random", "threshold:target=23"]

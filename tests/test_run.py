@@ -29,9 +29,9 @@ from pickosim.studies.arms import Chunk
 from pickosim.studies.kinds import study_kind
 from pickosim.studies.matchup_sums import GROUPS, count_choices
 from pickosim.studies.options import PYTHON_ONLY, declared
-from pickosim.studies.replay import game_of_run
 from pickosim.studies.schedule import FIRST_LOOK, LOOK_GROWTH, Matchup, round_robin
 from pickosim.studies.standings import ALL_BOTS, FRAMES
+from pickosim.studies.tournament import game_of_run
 
 tournament = partial(pickosim.tournament, workers=1)
 """In this process, unless a test says otherwise."""

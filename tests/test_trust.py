@@ -31,7 +31,7 @@ from pickosim.files import digest
 from pickosim.reports.page import report_page
 from pickosim.reports.views import as_json, as_text
 from pickosim.runs.folder import RunFolder, new_folder, sealed
-from pickosim.studies.replay import game_of_run
+from pickosim.studies.tournament import game_of_run
 
 PROGRAM = Path(sys.executable).with_name("pickosim")
 HANGS = 600

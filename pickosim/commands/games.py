@@ -138,7 +138,7 @@ def watch(
             answer_seconds(limit),
         ):  # a program introduces itself within the limit, too
             if folder is not None:
-                from pickosim.studies.replay import game_of_run
+                from pickosim.studies.tournament import game_of_run
 
                 match, game, _ = game_of_run(
                     folder, game, rotation, matchup=matchup, lost_by=lost_by, to=to, nth=nth

@@ -1,4 +1,4 @@
-"""The tournament: bots in matchups, played in blocks until enough is known."""
+"""The tournament: bots in matchups, played in blocks until enough is known, and any game played again."""
 
 from __future__ import annotations
 
@@ -8,19 +8,29 @@ from dataclasses import KW_ONLY, asdict, replace
 from functools import cached_property
 from itertools import cycle, islice
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
+import numpy as np
 import polars as pl
 from pydantic.dataclasses import dataclass
 
-from pickosim.amounts import listed, parse_count, parse_points, points_by_place, quoted
-from pickosim.bots.entrants import ALL, Entrant, expand, make_entrants, numbered
+from pickosim.amounts import (
+    LANE,
+    listed,
+    parse_count,
+    parse_points,
+    points_by_place,
+    quoted,
+    split_list,
+)
+from pickosim.bots.entrants import ALL, Entrant, check_bot_sources, expand, make_entrants, numbered
 from pickosim.columns import Frame, Row
 from pickosim.errors import PickosimError, StrategyError, suggest
 from pickosim.games.batch import play_games
-from pickosim.games.match import make_match
+from pickosim.games.match import Match, make_match
 from pickosim.rule_files import rules_text
 from pickosim.rules import check_players
+from pickosim.runs.folder import RunFolder
 from pickosim.runs.tasks import Sums
 from pickosim.stats.intervals import Moments, stratified_mean
 from pickosim.stats.ratings import Ratings
@@ -49,7 +59,10 @@ from pickosim.studies.schedule import (
     Earlier,
     Matchup,
     blocks_for,
+    bots_by_seat,
+    by_bot,
     looks,
+    matchup_lanes,
     rotations,
     round_robin,
 )
@@ -75,6 +88,7 @@ from pickosim.studies.study import (
     about_few_blocks,
     about_optional_stopping,
     about_precision,
+    planned_study,
     stored,
     study_function,
 )
@@ -422,14 +436,18 @@ class Tournament(OneRuleSetStudy):
             if bot in matchup:
                 found = forfeits_in(part)
                 for game, rotation, _ in found[found[:, 2] == matchup.index(bot)].tolist()[:1]:
-                    specs = [self._spec(name) for name in matchup]
-                    match = make_match(specs, self.rule_set, self.seed, rotations(matchup))
+                    match = self.match_of(matchup)
                     try:
                         play_games(match.seated_for(game, rotation), game, 1)
                     except StrategyError as error:
                         return str(error).removeprefix(f"{error.bot}: ")
                     return match.replay_command(game, rotation)
         return ""
+
+    def match_of(self, matchup: Matchup) -> Match:
+        """The match of a matchup in all its seatings."""
+        specs = [self._spec(bot) for bot in matchup]
+        return make_match(specs, self.rule_set, self.seed, rotations(matchup))
 
     def _spec(self, bot: str) -> str:
         """The spec of a bot by its name."""
@@ -590,6 +608,105 @@ def about_ratings(rated: Ratings, standings: pl.DataFrame) -> Iterator[str]:
             games = f"of its {row['games']:,} games"
             known = {0.0: f"won none {games}", 1.0: f"won all {games}"}
             yield f"{quoted(row['bot'])} {known.get(row['win_share'], reason)}, so it has no rating."
+
+
+# ------------------------------------------------------------------------------------ games found again
+
+SEARCHED = 1_000
+"""Blocks that are played again at once to find a game."""
+
+
+class GameOfRun(NamedTuple):
+    """A game of a run: its match, seated as it was, its number and its rotation."""
+
+    match: Match
+    game: int
+    rotation: int
+
+
+def game_of_run(
+    folder: str | Path,
+    game: int = 0,
+    rotation: int = 0,
+    *,
+    matchup: str | None = None,
+    lost_by: str | None = None,
+    to: str | None = None,
+    nth: int = 1,
+) -> GameOfRun:
+    """A game of a tournament's folder.
+
+    By its number and the rotation of the seats; with `matchup`, e.g. "eager,thief", numbers count from 0. Or the nth
+    game that the bot `lost_by` lost (with `to`: while that bot was first), in the order of matchups, games and rotations.
+    """
+    manifest = RunFolder(Path(folder)).manifest()
+    if manifest["kind"] != Tournament.kind:
+        raise PickosimError(f"{folder} is not a tournament; its games cannot be watched.")
+    study: Tournament = planned_study(manifest)
+    named = split_list(matchup) if matchup is not None else []
+    for name in filter(None, (*named, lost_by, to)):
+        if name not in study.names:
+            raise PickosimError(f'The run has no bot "{name}"{suggest(name, study.names) or "."}')
+    lanes = dict(zip(matchup_lanes(study.matchups), study.matchups, strict=True))
+    if matchup is not None:
+        lanes = {lane: bots for lane, bots in lanes.items() if sorted(bots) == sorted(named)}
+        if not lanes:
+            raise PickosimError(f"{folder} has no matchup of {', '.join(sorted(named))}.")
+    blocks = study.looks[-1]
+    if lost_by is not None:
+        lost = _lost(study, lanes, blocks, lost_by, to)
+        found = next(islice(lost, nth - 1, None), None) if nth > 0 else None
+        if found is None:
+            rival = f" to {to}" if to else ""
+            raise PickosimError(f"{folder} has no game number {nth} that {lost_by} lost{rival}.")
+        return found
+    if matchup is not None:
+        (number,) = lanes
+        if not 0 <= game < blocks:
+            raise PickosimError(f"The games of a matchup go from 0 to {blocks - 1:,}, not {game}.")
+        game += number * LANE
+    number, block = divmod(game, LANE)
+    if not (number in lanes and block < blocks):
+        first = next(iter(lanes))
+        raise PickosimError(
+            f"The run {folder} has no game {game}. Name a matchup, e.g. --matchup {','.join(lanes[first])}, and a "
+            f"game from 0 to {blocks - 1:,}; or the full number: matchup m (e.g. {first}) has the games m × {LANE:,} "
+            f"to m × {LANE:,} + {blocks - 1:,}, see matchups.parquet."
+        )
+    if not 0 <= rotation < study.seats:
+        raise PickosimError(
+            f"Rotations go from 0 to {study.seats - 1} with {study.seats} players, not {rotation}."
+        )
+    match = _unchanged_match(study, lanes[number])
+    return GameOfRun(match.seated_for(game, rotation), game, rotation)
+
+
+def _unchanged_match(study: Tournament, matchup: Matchup) -> Match:
+    """The match of a matchup, if its bots are as they were."""
+    check_bot_sources(entrant for entrant in study.entrants if entrant.name in matchup)
+    return study.match_of(matchup)
+
+
+def _lost(
+    study: Tournament, lanes: dict[int, Matchup], blocks: int, bot: str, rival: str | None
+) -> Iterator[GameOfRun]:
+    """The games that a bot lost, played again to find them."""
+    for lane, matchup in lanes.items():
+        if bot not in matchup or (rival or bot) not in matchup:
+            continue
+        match = _unchanged_match(study, matchup)
+        for begin in range(0, blocks, SEARCHED):
+            first, number = lane * LANE + begin, min(SEARCHED, blocks - begin)
+            seated = bots_by_seat(matchup, first, number)
+            tallies = play_games(match, first, number).by_rotation(len(seated))
+            by_rotation = zip(tallies, seated, strict=True)
+            ranks = np.stack([by_bot(tally.rank, bots) for tally, bots in by_rotation], 1)
+            lost = ranks[..., matchup.index(bot)] > 1
+            if rival is not None:
+                lost &= ranks[..., matchup.index(rival)] == 1
+            for block, rotation in np.argwhere(lost).tolist():
+                game = first + block
+                yield GameOfRun(match.seated_for(game, rotation), game, rotation)
 
 
 tournament = study_function(Tournament)
