@@ -53,12 +53,7 @@ from pickosim.studies.options import (
     Seed,
     written,
 )
-from pickosim.studies.study import (
-    Frames,
-    OneRuleSetStudy,
-    stored,
-    study_function,
-)
+from pickosim.studies.study import Frames, OneRuleSetStudy, stored, study_function
 from pickosim.studies.views import Crossed, Dots, Listed, View, distinct
 
 DECILES = 10

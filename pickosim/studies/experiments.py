@@ -14,13 +14,7 @@ from pickosim.rule_files import read_toml
 from pickosim.runs.progress import Progress
 from pickosim.runs.run import Results
 from pickosim.studies.kinds import KINDS, study_kind
-from pickosim.studies.options import (
-    CORES,
-    OptionError,
-    check_names,
-    declared,
-    make_options,
-)
+from pickosim.studies.options import CORES, OptionError, check_names, declared, make_options
 from pickosim.studies.study import Study, play_study
 
 OWN_KEYS = ("question", "study", "report")

@@ -25,13 +25,7 @@ from typing import (
     get_type_hints,
 )
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-)
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic.dataclasses import dataclass as checked_dataclass
 
 from pickosim.amounts import parse_count, parse_share, split_list
@@ -250,15 +244,11 @@ OptionalBots = Annotated[
 """Bots by spec."""
 
 Rules = Annotated[
-    Parsed[RulesLike, str | RuleSet],
-    FROM_PLAN,
-    parsed_by(named_rules),
-    Loads(load_rules),
+    Parsed[RulesLike, str | RuleSet], FROM_PLAN, parsed_by(named_rules), Loads(load_rules)
 ]
 
 OneRuleSet = Annotated[
-    Rules,
-    Option("A preset (see `pickosim rules`) or a TOML file.", "extrawurm", metavar="RULES"),
+    Rules, Option("A preset (see `pickosim rules`) or a TOML file.", "extrawurm", metavar="RULES")
 ]
 
 Texts = Annotated[Parsed[Sequence[str], tuple[str, ...]], parsed_by(tuple)]
@@ -306,8 +296,7 @@ class RunOptions:
         ),
     ] = None
     scheduler: Annotated[
-        str | None,
-        Option("Address of a Dask scheduler.", "tcp://10.0.0.1:8786", metavar="ADDRESS"),
+        str | None, Option("Address of a Dask scheduler.", "tcp://10.0.0.1:8786", metavar="ADDRESS")
     ] = None
     answer_seconds: Annotated[
         float,
@@ -432,8 +421,5 @@ def described(kind: type[RunOptions]) -> str:
     lines = [inspect.cleandoc(kind.__doc__ or ""), "", "Parameters", "----------"]
     for option in declared(kind):
         default = f" Default: {option.default_text}." if option.default_text else ""
-        lines += [
-            option.name,
-            f"    {option.help}{default} Example: {option.example!r}",
-        ]
+        lines += [option.name, f"    {option.help}{default} Example: {option.example!r}"]
     return "\n".join(lines)

@@ -419,10 +419,10 @@ def about_few_blocks(fewest: int) -> Iterator[str]:
         )
 
 
-def about_precision(what: str, widest: str, wanted: str, cap: str) -> str:
+def about_precision(what: str, widest: str, wanted: str, cap: str, of: str = "") -> str:
     """Whether the precision that was asked for was reached; `cap` is empty if it was."""
     end = f", and not reached within {cap}" if cap else ""
-    return f"The widest 95 % interval of {what} is {widest}; {wanted} were asked for{end}."
+    return f"The widest 95 % interval of {what} is {widest}; {wanted} were asked for{of}{end}."
 
 
 def about_optional_stopping(earlier: Sequence[Earlier], blocks: int) -> Iterator[str]:

@@ -594,9 +594,9 @@ class Tournament(OneRuleSetStudy):
             half = f"± {100 * widest:.3f} points"
             return about_precision("a win share", half, f"± {100 * wanted:g}", cap)
         span = self.place_points[0] - self.place_points[-1]
-        share = f"{100 * wanted:g} % of the {span:g} points between first and last place"
-        of_points = f"± {span * wanted:g} ({share})"
-        return about_precision("mean points", f"± {span * widest:.4f}", of_points, cap)
+        half, goal = f"± {span * widest:.4f}", f"± {span * wanted:g}"
+        of = f" ({100 * wanted:g} % of the {span:g} points between first and last place)"
+        return about_precision("mean points", half, goal, cap, of)
 
 
 def about_ratings(rated: Ratings, standings: pl.DataFrame) -> Iterator[str]:
