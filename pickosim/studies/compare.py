@@ -350,8 +350,8 @@ def _about_skill(stronger: Mapping[int, str | None], reference: str) -> Iterator
         yield "All seats are taken by the same bot, so skill is not measured."
         return
     who = "; ".join(
-        quoted(bot) if len(sizes) == 1 else f"{quoted(bot)} with {listed(of)} players"
-        for bot, of in sizes.items()
+        quoted(bot) if len(sizes) == 1 else f"{quoted(bot)} with {listed(players)} players"
+        for bot, players in sizes.items()
     )
     yield (
         "Skill is the win share of the bot whose seats win more in "
@@ -485,7 +485,11 @@ def _headline(
             variant: [row for row in rows[variant, measure.name] if is_significant(row)]
             for variant in variants
         }
-        means = {v: sum(map(_amount, of)) / len(of) for v, of in significant.items() if of}
+        means = {
+            variant: sum(map(_amount, changed)) / len(changed)
+            for variant, changed in significant.items()
+            if changed
+        }
         differing = sorted(means, key=means.__getitem__)
         if not differing:
             continue

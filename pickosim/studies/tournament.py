@@ -418,9 +418,9 @@ class Tournament(OneRuleSetStudy):
     def _check_forfeits(self, sums: Sequence[Sums]) -> None:
         """Refuse results of which too many are those of a bot that has only lost by failing."""
         for matchup, part in zip(self.matchups, sums, strict=True):
-            games, found = int(part["blocks"]) * self.seats, forfeits_in(part)
+            games, forfeits = int(part["blocks"]) * self.seats, forfeits_in(part)
             for number, bot in enumerate(matchup):
-                failed = int((found[:, 2] == number).sum())
+                failed = int((forfeits[:, 2] == number).sum())
                 if failed > MOST_FORFEITS * games:
                     against = listed([quoted(rival) for rival in matchup if rival != bot])
                     error = StrategyError(
@@ -434,8 +434,9 @@ class Tournament(OneRuleSetStudy):
         """What happened in the first game that a bot forfeited: it is played again up to there."""
         for matchup, part in zip(self.matchups, sums, strict=True):
             if bot in matchup:
-                found = forfeits_in(part)
-                for game, rotation, _ in found[found[:, 2] == matchup.index(bot)].tolist()[:1]:
+                forfeits = forfeits_in(part)
+                own = forfeits[forfeits[:, 2] == matchup.index(bot)]
+                for game, rotation, _ in own.tolist()[:1]:
                     match = self.match_of(matchup)
                     try:
                         play_games(match.seated_for(game, rotation), game, 1)
@@ -519,11 +520,11 @@ class Tournament(OneRuleSetStudy):
 
     def findings(self, sums: Sequence[Sums], frames: Frames) -> dict[str, Any]:
         """The headline, why it stopped, ratings by wins alone, and bots that failed."""
-        found: dict[str, Any] = {"headline": self._headline(sums, frames)}
+        findings: dict[str, Any] = {"headline": self._headline(sums, frames)}
         if self.precision is not None:
-            found["widest_half"] = self._widest(sums)
+            findings["widest_half"] = self._widest(sums)
         if self.sprt is not None:
-            found["sprt"] = {
+            findings["sprt"] = {
                 **asdict(self.sprt),
                 "llr": self.sprt.llr(*self._tested(sums)[:3], self.seats),
                 "bounds": list(self.sprt.bounds),
@@ -532,7 +533,7 @@ class Tournament(OneRuleSetStudy):
         by_wins = ratings_of(self.names, self.matchups, sums, wins=True).ratings
         win_ratings = {bot: [rating, error] for bot, rating, error, _ in by_wins.iter_rows()}
         warnings = list(self._about_forfeits(sums, frames))
-        return found | {"win_ratings": win_ratings, "warnings": warnings}
+        return findings | {"win_ratings": win_ratings, "warnings": warnings}
 
     def remarks(self, sums: Sequence[Sums], frames: Frames) -> Iterator[str]:
         """What was played, how certain it is, and what the ratings are."""
@@ -655,11 +656,11 @@ def game_of_run(
     blocks = study.looks[-1]
     if lost_by is not None:
         lost = _lost(study, lanes, blocks, lost_by, to)
-        found = next(islice(lost, nth - 1, None), None) if nth > 0 else None
-        if found is None:
+        wanted = next(islice(lost, nth - 1, None), None) if nth > 0 else None
+        if wanted is None:
             rival = f" to {to}" if to else ""
             raise PickosimError(f"{folder} has no game number {nth} that {lost_by} lost{rival}.")
-        return found
+        return wanted
     if matchup is not None:
         (number,) = lanes
         if not 0 <= game < blocks:
