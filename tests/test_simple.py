@@ -217,7 +217,7 @@ def test_memories_that_are_full_start_anew(monkeypatch):
     for bot in (PlainPython(), Wanderer(), Spendthrift()):
         assert first_difference(*remembered_and_not(bot, rules, 2, 200)) is None
     kept = list(memory._memories.values())
-    assert sum(len(each.keys) for each in kept) <= 512
+    assert sum(len(each.tree.keys) for each in kept) <= 512
     assert any(each.is_off for each in kept)  # nothing comes twice
 
 

@@ -3,7 +3,7 @@
 An answer depends on nothing but what was read of the turn: that is the strategy contract. So a bot that decides one game at a
 time first reads the same thing in every game, what it reads next depends on what it has seen, and so on: its questions
 are the nodes of a tree, the values that it has seen are the edges, and its answers are the leaves. To recall an answer is
-to walk down from the root. Values are compared exactly. The edges of a tree are in a hash table by node and value.
+to walk down from the root. Values are compared exactly.
 
 A bot of a file or program is remembered across its instances, any other one by itself: its class may be changed.
 """
@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from dataclasses import fields
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,24 @@ Columns = NDArray[np.uint32]
 """(c, n): what was read as numbers, exactly: a row for every 32 bits of a game."""
 
 
+class Tree(NamedTuple):
+    """Edges in a hash table, by the number of a node and a value; the key of the root is 0."""
+
+    keys: NDArray[np.uint64]
+    children: NDArray[np.int32]
+    """A node, or -1 - answer; 0 is no edge."""
+    column: NDArray[np.int16]
+    """What each node asks for."""
+    sizes: NDArray[np.int64]
+    """(2,): the number of nodes, the root's edge counting as one, and of edges."""
+
+
+def _empty_tree(slots: int) -> Tree:
+    sizes = np.array([1, 0], np.int64)
+    room = np.zeros(slots, np.uint64), np.zeros(slots, np.int32), np.zeros(slots // 2, np.int16)
+    return Tree(*room, sizes)
+
+
 class Memory:
     """The tree of one method of a bot, at one seat, with one rule set and number of players."""
 
@@ -53,19 +71,12 @@ class Memory:
         self.reads: dict[Read, range] = {}
         """The columns of what has been read by now."""
         self.is_off = False
-        self.empty(FEWEST_SLOTS)
+        self.forget()
 
-    def empty(self, slots: int) -> None:
+    def forget(self) -> None:
         """Forget all answers."""
-        self.keys = np.zeros(slots, np.uint64)
-        self.children = np.zeros(slots, np.int32)
-        self.column = np.zeros(slots // 2, np.int16)
-        self.sizes = np.array([1, 0], np.int64)
+        self.tree = _empty_tree(FEWEST_SLOTS)
         self.recalled = self.asked = 0
-
-    def width(self) -> int:
-        """The number of columns."""
-        return sum(map(len, self.reads.values()))
 
     def columns(self, turn: Turn) -> Columns:
         """What is known to be read, in the games of a turn."""
@@ -84,13 +95,13 @@ class Memory:
     def recall(self, columns: Columns, games: int) -> NDArray[np.int64]:
         """(games,): the answers that are known, -1 where none is."""
         answers = np.empty(games, np.int64)
-        _recall(self.keys, self.children, self.column, columns, answers)
+        _recall(self.tree, columns, 0, answers, False)
         self.recalled += games
         return answers
 
     def next_unknown(self, columns: Columns, first: int, answers: NDArray[np.int64]) -> int:
         """Fill in answers from `first` on, up to the next game without one; returns its place."""
-        return _recall_until(self.keys, self.children, self.column, columns, first, answers)
+        return _recall(self.tree, columns, first, answers, True)
 
     def remember(
         self, columns: Columns, first: int, reads: Sequence[Read], answers: NDArray[np.int64]
@@ -100,30 +111,21 @@ class Memory:
         done = 0
         self.asked += len(answers)
         while done < len(answers):
-            done = _remember(
-                self.keys,
-                self.children,
-                self.column,
-                self.sizes,
-                columns,
-                first,
-                done,
-                path,
-                answers,
-            )
+            done = _remember(self.tree, columns, first, done, path, answers)
             if done < len(answers):
                 self._make_room()
 
     def _make_room(self) -> None:
-        keys, children, column = self.keys, self.children, self.column
-        slots = 2 * len(keys)
+        slots = 2 * len(self.tree.keys)
         if slots > MOST_SLOTS:
             self.is_off = self.recalled < LEAST_USE * self.asked
-            self.empty(FEWEST_SLOTS)
+            self.forget()
             return
-        self.keys, self.children = np.zeros(slots, np.uint64), np.zeros(slots, np.int32)
-        self.column = np.concatenate([column, np.zeros_like(column)])
-        _move(keys, children, self.keys, self.children)
+        larger = _empty_tree(slots)
+        larger.column[: slots // 4] = self.tree.column
+        larger.sizes[:] = self.tree.sizes
+        _move(self.tree, larger)
+        self.tree = larger
 
 
 # ------------------------------------------------------------------------------------- all memories
@@ -161,9 +163,9 @@ def memory_of(bot: Strategy, method: str, turn: Turn) -> Iterator[Memory]:
     yield memory
     with _lock:
         _memories[key] = memory
-        room = MOST_IN_ALL - sum(len(each.keys) for each in _memories.values())
+        room = MOST_IN_ALL - sum(len(each.tree.keys) for each in _memories.values())
         while room < 0:
-            room += len(_memories.pop(next(iter(_memories))).keys)
+            room += len(_memories.pop(next(iter(_memories))).tree.keys)
 
 
 def _identity(bot: Strategy) -> tuple[object, ...]:
@@ -204,17 +206,16 @@ def _packed(turn: Turn, read: Read) -> list[NDArray[np.uint32]]:
     return rows
 
 
+_OF_HAND = {"counts": "roll", "legal": "new", "aside": "aside"}
+
+
 def _numbers(turn: Turn, read: Read) -> list[NDArray[Any]]:
     """What was read, column by column. What the engine has as one number says the same as the array made from it."""
     rows = turn._rows
     if not isinstance(read, str):
         return [turn.can_claim_with(np.full(len(turn), read[1]))]
-    if read == "counts":
-        return [turn._hands["roll"][rows]]
-    if read == "legal":
-        return [turn._hands["new"][rows]]
-    if read == "aside":
-        return [turn._hands["aside"][rows]]
+    if read in _OF_HAND:
+        return [turn._hands[_OF_HAND[read]][rows]]
     if read == "grill":
         return [turn._table["grill"][rows]]
     if read == "claims":
@@ -227,70 +228,36 @@ def _numbers(turn: Turn, read: Read) -> list[NDArray[Any]]:
 
 
 @inlined
-def _slot(keys: NDArray[np.uint64], children: NDArray[np.int32], key: np.uint64) -> int:
-    """Where an edge is, or would be.
-
-    A key is the number of a node and a value; that of the root is 0. A child is a node, or -1 - answer; 0 is no edge.
-    """
-    mask = len(keys) - 1
+def _slot(tree: Tree, key: np.uint64) -> int:
+    """Where an edge is, or would be."""
+    mask = len(tree.keys) - 1
     slot = as_int(mix(key)) & mask
-    while children[slot] != 0 and keys[slot] != key:
+    while tree.children[slot] != 0 and tree.keys[slot] != key:
         slot = (slot + 1) & mask
     return slot
 
 
-@inlined
-def _answer(
-    keys: NDArray[np.uint64],
-    children: NDArray[np.int32],
-    column: NDArray[np.int16],
-    columns: Columns,
-    game: int,
-) -> int:
-    """The answer in a game, or -1."""
-    key = np.uint64(0)
-    while True:
-        child = as_int(children[_slot(keys, children, key)])
-        if child <= 0:
-            return -1 - child
-        key = (np.uint64(child) << _U32) | np.uint64(columns[column[child], game])
-
-
 @kernel
 def _recall(
-    keys: NDArray[np.uint64],
-    children: NDArray[np.int32],
-    column: NDArray[np.int16],
-    columns: Columns,
-    answers: NDArray[np.int64],
-) -> None:
-    for game in range(len(answers)):
-        answers[game] = _answer(keys, children, column, columns, game)
-
-
-@kernel
-def _recall_until(
-    keys: NDArray[np.uint64],
-    children: NDArray[np.int32],
-    column: NDArray[np.int16],
-    columns: Columns,
-    first: int,
-    answers: NDArray[np.int64],
+    tree: Tree, columns: Columns, first: int, answers: NDArray[np.int64], until_unknown: bool
 ) -> int:
+    """Write the answers of games from `first` on, -1 where none is known; up to there if wanted. Returns where it ends."""
     for game in range(first, len(answers)):
-        found = _answer(keys, children, column, columns, game)
-        if found < 0:
+        child, key = 1, np.uint64(0)
+        while child > 0:
+            child = as_int(tree.children[_slot(tree, key)])
+            if child > 0:
+                value = columns[tree.column[child], game]
+                key = (np.uint64(child) << _U32) | np.uint64(value)
+        answers[game] = -1 - child
+        if until_unknown and child == 0:
             return game
-        answers[game] = found
     return len(answers)
 
 
 @kernel
 def _remember(
-    keys: NDArray[np.uint64],
-    children: NDArray[np.int32],
-    column: NDArray[np.int16],
-    sizes: NDArray[np.int64],
+    tree: Tree,
     columns: Columns,
     first: int,
     done: int,
@@ -299,9 +266,9 @@ def _remember(
 ) -> int:
     """Add answers to the tree from number `done` on; returns how many are in it when there is no more room.
 
-    `sizes` are the number of nodes, the root's edge counting as one, and of edges. An answer hangs below what its
-    question has read, and below whatever else the nodes on its way ask for.
+    An answer hangs below what its question has read, and below whatever else the nodes on its way ask for.
     """
+    keys, children, column, sizes = tree
     seen = np.empty(len(columns), np.bool_)
     for number in range(done, len(answers)):
         answer = answers[number]
@@ -312,7 +279,7 @@ def _remember(
         seen[:] = False
         key, step = np.uint64(0), 0
         while True:
-            slot = _slot(keys, children, key)
+            slot = _slot(tree, key)
             child = as_int(children[slot])
             if child < 0:
                 break
@@ -336,14 +303,10 @@ def _remember(
 
 
 @kernel
-def _move(
-    keys: NDArray[np.uint64],
-    children: NDArray[np.int32],
-    more_keys: NDArray[np.uint64],
-    more_children: NDArray[np.int32],
-) -> None:
-    for old in range(len(keys)):
-        if children[old] != 0:
-            slot = _slot(more_keys, more_children, keys[old])
-            more_keys[slot] = keys[old]
-            more_children[slot] = children[old]
+def _move(tree: Tree, larger: Tree) -> None:
+    """Enter the edges of a tree into a larger one."""
+    for old in range(len(tree.keys)):
+        if tree.children[old] != 0:
+            slot = _slot(larger, tree.keys[old])
+            larger.keys[slot] = tree.keys[old]
+            larger.children[slot] = tree.children[old]
