@@ -51,7 +51,6 @@ from pickosim.solver.graph import (
     WORTH,
     Graph,
     Int,
-    Problem,
     Rolled,
     Standing,
     bust_of,
@@ -59,7 +58,7 @@ from pickosim.solver.graph import (
     slots_after,
     slots_at,
 )
-from pickosim.solver.law import expected, law
+from pickosim.solver.law import Decisions
 from pickosim.solver.solve import TOLERANCE, Optimal, payoff_rows, solve
 from pickosim.solver.valuation import Valuation, Values, payoffs_of, problem_of
 
@@ -230,11 +229,11 @@ def _described(
     for rival in range(1, len(stacks)):
         names[f"tiles.{rival}"] = "rivals"
         names[f"on tiles.{rival}"] = f"the top tile of rival {rival}"
-    found = read_tables(fields, names)
+    tops = read_tables(fields, names)
     if "scores" not in table:
-        return found
+        return tops
     scores = _parse_scores(table["scores"], len(stacks))
-    (shown,) = found.objects
+    (shown,) = tops.objects
     below = _below(rules, stacks, scores, shown["flipped"])
     return read_tables(
         fields | {"tiles": [[*b, *top] for b, top in zip(below, stacks, strict=True)]}
@@ -392,55 +391,51 @@ class Totals:
         return [row._asdict() for row in self.rows]
 
 
-@dataclass(frozen=True)
-class Outlook:
-    """The possible results of a turn with the best play."""
+@dataclass(frozen=True, kw_only=True)
+class TurnAnswer:
+    """What a turn is worth to a bot in a situation."""
 
     situation: Situation
     bot: str
-    golden_die: bool | None
-    """Whether the golden die is used; None without one."""
     value: float
-    rows: list[Result]
     win_chances: bool
     """Whether values are chances to win."""
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...]
     """What to keep in mind of these, in sentences."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The situation and the bot."""
+        notes = {"notes": list(self.notes)} if self.notes else {}
+        return {**self.situation.as_json(), "bot": self.bot, **notes}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outlook(TurnAnswer):
+    """The possible results of a turn with the best play."""
+
+    golden_die: bool | None
+    """Whether the golden die is used; None without one."""
+    rows: list[Result]
 
     def as_json(self) -> dict[str, Any]:
         """The situation, the value of the turn, and one object per result."""
-        return {
-            **self.situation.as_json(),
-            "bot": self.bot,
-            **({"notes": list(self.notes)} if self.notes else {}),
-            "golden_die": self.golden_die,
-            "value": self.value,
-            "results": [row._asdict() for row in self.rows],
-        }
+        results = [row._asdict() for row in self.rows]
+        turn = {"golden_die": self.golden_die, "value": self.value, "results": results}
+        return super().as_json() | turn
 
 
-@dataclass(frozen=True)
-class Advice:
+@dataclass(frozen=True, kw_only=True)
+class Advice(TurnAnswer):
     """The options that the dice leave."""
 
-    situation: Situation
-    bot: str
     dice: Dice
-    value: float
     rows: list[Option]
-    win_chances: bool
-    """Whether values are chances to win."""
     steals: bool
     """Whether any total steals a tile."""
-    notes: tuple[str, ...] = ()
-    """What to keep in mind of these, in sentences."""
 
     def as_json(self) -> dict[str, Any]:
         """The situation, the value of the best option, and one object per option."""
-        return {
-            **self.situation.as_json(),
-            "bot": self.bot,
-            **({"notes": list(self.notes)} if self.notes else {}),
+        return super().as_json() | {
             "value": self.value,
             "options": [row._asdict() for row in self.rows],
         }
@@ -468,44 +463,33 @@ def _seated(bot: str | Valuation, table: Positions) -> Match:
     return match
 
 
-def _in_win_chances(match: Match) -> bool:
-    """Whether the bot's values are chances to win."""
+def _about(match: Match, situation: Situation, table: Positions) -> dict[str, Any]:
+    """What every answer about a turn begins with."""
     bot = match.strategies[0]
-    return isinstance(bot, Valuation) and bot.values_are_win_chances
-
-
-def _notes(match: Match, table: Positions) -> tuple[str, ...]:
-    """What to keep in mind of win chances here."""
-    return (*match.notes, *table.notes) if _in_win_chances(match) else ()
+    win_chances = isinstance(bot, Valuation) and bot.values_are_win_chances
+    notes = (*match.notes, *table.notes) if win_chances else ()
+    shown = {"situation": situation, "bot": match.specs[0]}
+    return {**shown, "win_chances": win_chances, "notes": notes}
 
 
 # ------------------------------------------------------------------------- on the engine's table
 
 
-class _Position(NamedTuple):
-    """Games of the engine with the same player on turn; a single one unless stated otherwise."""
-
-    match: Match
-    seat: int
-    table: Table
-    hands: Hands
-
-    def turn(self, question: str) -> Turn:
-        """What that player sees."""
-        rules, books = self.match.rules, self.match.books
-        rows = np.arange(len(self.table), dtype=np.int32)
-        return Turn(rules, books, self.table, self.hands, self.seat, rows, question, {})
-
-
-def _position(match: Match, positions: Positions, golden: bool | None = False) -> _Position:
-    """The table before the first roll, with the white dice in the player's hand, and perhaps the golden one."""
+def _first_turn(match: Match, positions: Positions, golden: bool | None = False) -> Turn:
+    """The turn of a single game before its first roll, with the white dice, and perhaps the golden one."""
     batch, rows = Batch(match, 0, 1), np.zeros(1, np.int32)
     seat = (int(positions.table["turn"][0]) - 1) % len(match.specs)
     batch.table[:] = positions.table
     begin(batch.books, batch.table, batch.hands, seat, rows, batch.asked)
     if golden:
         take_golden_die(batch.table, batch.hands, seat, rows, np.ones(1, np.bool_))
-    return _Position(match, seat, batch.table, batch.hands)
+    return Turn(match.rules, batch.books, batch.table, batch.hands, seat, rows, "pick", {})
+
+
+def _changed(turn: Turn, table: Table, hands: Hands, question: str = "pick") -> Turn:
+    """The same turn in all games of a table, with these hands."""
+    rows = np.arange(len(table), dtype=np.int32)
+    return Turn(turn.rules, turn._books, table, hands, turn.seat, rows, question, {})
 
 
 class _Ends(NamedTuple):
@@ -519,58 +503,46 @@ class _Ends(NamedTuple):
     """(T,): tiles that any of the ends may claim."""
 
 
-def _ends(position: _Position, plan: Graph, values: Values) -> _Ends:
+def _ends(turn: Turn, plan: Graph, values: Values) -> _Ends:
     """What every end of a turn leads to, by the engine and the bot: one game per end."""
     blocks, points = values.fail.shape[1], plan.points
-    hands = np.repeat(position.hands, plan.columns)
+    hands = np.repeat(turn._hands, plan.columns)
     by_block = hands.reshape(blocks, -1)
     by_block["new"][:, WORTH:] = ALL_FACES  # no bust, but a stop
     by_block["points"][:, WORTH:] = np.tile(np.arange(points), 2)
     by_block["aside"][:, WORTH + points :] = WORM_BIT
-    table = np.repeat(position.table, plan.columns)
-    turn = position._replace(table=table, hands=hands).turn("claim")
+    ended = _changed(turn, np.repeat(turn._table, plan.columns), hands, "claim")
     outcome = np.array([-1 - fail_reason(hands[end]) for end in range(len(hands))], np.int64)
     worth = np.repeat(values.claim[0], plan.columns // blocks, axis=0)
     # Of equally good tiles the highest, as bots claim.
-    best = len(turn.tiles) - 1 - np.where(turn.claims, worth, -np.inf)[:, ::-1].argmax(axis=1)
-    claims = turn.claims.any(axis=1)
+    best = len(turn.tiles) - 1 - np.where(ended.claims, worth, -np.inf)[:, ::-1].argmax(axis=1)
+    claims = ended.claims.any(axis=1)
     outcome[claims] = best[claims]
-    return _Ends(outcome, turn.total, np.asarray(turn.claims.any(axis=0)))
+    return _Ends(outcome, ended.total, np.asarray(ended.claims.any(axis=0)))
 
 
-@dataclass(frozen=True)
-class _Play:
-    """A turn in a position, solved before its first roll."""
+class _Play(NamedTuple):
+    """A turn of a single game, solved before its first roll."""
 
-    position: _Position
-    problem: Problem
+    turn: Turn
     graph: Graph
     values: Values
     """What the bot says each result is worth."""
     solution: NDArray[np.float64]
     """(S,): the pay-off, then the value of rolling on by slot."""
+    decisions: Decisions
     ends: _Ends
 
-    @property
-    def best(self) -> Optimal:
-        """How the turn is played."""
-        return Optimal(self.graph, self.solution)
 
-    def tile(self, stop: Int) -> int | None:
-        """The tile that a stop claims."""
-        number = int(self.ends.outcome[stop])
-        return None if number < 0 else int(self.position.turn("stop").tiles[number])
-
-
-def _solve(position: _Position) -> _Play:
+def _solve(match: Match, turn: Turn) -> _Play:
     """Solve a turn by the bot's valuation."""
-    turn = position.turn("pick")
-    values = ask_values(position.match, turn)
+    values = ask_values(match, turn)
     golden, weasel = bool(turn.golden_left[0]), bool(turn.holds[0, 0] == WEASEL)
     problem = problem_of(turn.rules, golden, weasel)
     plan = graph(problem)
     solution = solve(plan, payoffs_of(turn, values, plan))[0]
-    return _Play(position, problem, plan, values, solution, _ends(position, plan, values))
+    decisions = Decisions(problem, Optimal(plan, solution))
+    return _Play(turn, plan, values, solution, decisions, _ends(turn, plan, values))
 
 
 # ------------------------------------------------------------------------- the results of a turn
@@ -580,30 +552,22 @@ def _outlook(match: Match, situation: Situation, table: Positions) -> Outlook:
     """The chance and worth of every result."""
     golden = None
     if situation.holds == "golden-die":
-        turn = _position(match, table).turn("use_golden_die")
+        turn = _first_turn(match, table)._asked_for("use_golden_die")
         golden = bool(ask(match, turn, "use_golden_die")[0])
-    play = _solve(_position(match, table, golden))
+    play = _solve(match, _first_turn(match, table, golden))
     value = float(play.solution[play.graph.start])
-    return Outlook(
-        situation,
-        match.specs[0],
-        golden,
-        value,
-        _results(play),
-        _in_win_chances(match),
-        _notes(match, table),
-    )
+    about = _about(match, situation, table)
+    return Outlook(**about, value=value, golden_die=golden, rows=_results(play))
 
 
 def _results(play: _Play) -> list[Result]:
     """Takes and steals by ascending tile, fails by reason, then the bratworm."""
-    turn, values, played = play.position.turn("pick"), play.values, law(play.problem, play.best)
-    blocks = len(played.bust)
-    by_column = np.column_stack([played.bust, played.stopped.reshape(blocks, -1)])
-    outcomes = play.ends.outcome.reshape(blocks, -1)
+    turn, values, shape = play.turn, play.values, (play.values.fail.shape[1], -1)
+    chances = play.decisions.ends(play.graph.start).reshape(shape)
+    outcomes = play.ends.outcome.reshape(shape)
 
     def chance(outcome: int) -> float:
-        return float(by_column[outcomes == outcome].sum())
+        return float(chances[outcomes == outcome].sum())
 
     results = []
     for k in np.flatnonzero(play.ends.claimable).tolist():
@@ -619,11 +583,11 @@ def _results(play: _Play) -> list[Result]:
     if turn.rules.bratworms:
         # What it adds depends on the result it comes with: the mean over these.
         without, with_it = (np.append(values.claim[0, k], values.fail[0, k]) for k in (0, 1))
-        possible = by_column[1] > 0
+        possible = chances[1] > 0
         place = np.where(outcomes[1] < 0, len(without) - 1, outcomes[1])[possible]
         added = with_it[place] - without[place]
-        earned = float(by_column[1].sum())
-        value = float(by_column[1][possible] @ added) / earned if earned else 0.0
+        earned = float(chances[1].sum())
+        value = float(chances[1][possible] @ added) / earned if earned else 0.0
         results.append(Result("bratworm", None, None, None, earned, value))
     return results
 
@@ -633,46 +597,35 @@ def _results(play: _Play) -> list[Result]:
 
 def _advice(match: Match, situation: Situation, table: Positions, dice: Dice) -> Advice:
     """The value of every option, with results valued as before the first roll."""
-    play = _solve(_position(match, table, dice.golden))
-    claim = expected(play.problem, play.best, (play.ends.outcome >= 0).astype(np.float64))
-    now = _with_dice(play.position, dice)
-    turn = now.turn("pick")
-    options = [_option(play, turn, way, claim) for way in _ways(play.graph, now, dice)]
+    play = _solve(match, _first_turn(match, table, dice.golden))
+    now = _with_dice(play.turn, dice)
+    options = [_option(play, now, way) for way in _ways(play.graph, now, dice)]
     # Of equally good ones as bots choose: the higher face, the roll as it is, to stop.
     best, *others = sorted(options, key=lambda option: option.face or "", reverse=True)
     for other in others:
         best = other if other.value > best.value + TOLERANCE else best
     options[options.index(best)] = best._replace(best=True)
-    steals = bool((play.ends.claimable & ~turn.grill[0]).any())
-    return Advice(
-        situation,
-        match.specs[0],
-        dice,
-        best.value,
-        options,
-        _in_win_chances(match),
-        steals,
-        _notes(match, table),
-    )
+    steals = bool((play.ends.claimable & ~now.grill[0]).any())
+    about = _about(match, situation, table)
+    return Advice(**about, value=best.value, dice=dice, rows=options, steals=steals)
 
 
-def _with_dice(position: _Position, dice: Dice) -> _Position:
-    """The same position later in the turn: with dice set aside, and perhaps rolled."""
-    hands, shown = position.hands.copy(), Counter(dice.all_rolled)
+def _with_dice(turn: Turn, dice: Dice) -> Turn:
+    """The same game later in the turn: with dice set aside, and perhaps rolled."""
+    hands, rolled, rules = turn._hands.copy(), Counter(dice.all_rolled), turn.rules
     hand, aside = hands[0], _set_of(dice.all_aside)
     hand["aside"] = aside
     hand["points"] = sum(int(POINTS[face]) for face in dice.all_aside)
     hand["white"] -= len(dice.aside)
     hand["golden"] -= dice.golden_aside > 0
     hand["weasel"] &= not dice.weasel_used
-    rules = position.match.rules
     hand["earned"] = rules.bratworms > 0 and dice.all_aside.count(1) >= rules.bratworm_ones
-    counts = rolls(position.match.rules.dice + 1)["counts"]
-    wanted = [shown[face] for face in range(FACES + 1)]
+    counts = rolls(rules.dice + 1)["counts"]
+    wanted = [rolled[face] for face in range(FACES + 1)]
     hand["roll"] = np.flatnonzero((counts == wanted).all(axis=1))[0]
     hand["golden_face"] = dice.golden_roll
-    hand["new"] = _set_of(shown) & ~aside
-    return position._replace(hands=hands)
+    hand["new"] = _set_of(rolled) & ~aside
+    return _changed(turn, turn._table, hands)
 
 
 def _set_of(faces: Iterable[int]) -> int:
@@ -690,16 +643,16 @@ class _Way(NamedTuple):
     """The same slot if there is no choice."""
 
 
-def _ways(plan: Graph, now: _Position, dice: Dice) -> list[_Way]:
+def _ways(plan: Graph, now: Turn, dice: Dice) -> list[_Way]:
     """What the dice leave to do; without a new face, to fail too."""
-    hands, weasel = now.hands, int(now.hands["weasel"][0])
+    hands, weasel = now._hands, int(now._hands["weasel"][0])
     at = Standing(*(hands[name] for name in Standing._fields))
     if not dice.all_rolled:
         stop, roll_on = slots_at(plan, at, 0, weasel)
         ways = [_Way("stop", 0, stop, stop), _Way("roll-on", 0, roll_on, roll_on)]
         return ways if roll_on != stop else ways[:1]
     rolled = Rolled(*(hands[name] for name in Rolled._fields))
-    faces = np.flatnonzero(now.turn("pick").legal[0]).tolist()
+    faces = np.flatnonzero(now.legal[0]).tolist()
     ways = [_Way("set-aside", face, *slots_after(plan, rolled, 0, weasel, face)) for face in faces]
     if not faces:
         bust = bust_of(plan, np.int64(at.earned[0]))
@@ -710,12 +663,13 @@ def _ways(plan: Graph, now: _Position, dice: Dice) -> list[_Way]:
     return ways
 
 
-def _option(play: _Play, now: Turn, way: _Way, claim: NDArray[np.float64]) -> Option:
-    """An option with its value, and what is best after it; `claim` (S,) has the chances of a claim by slot."""
+def _option(play: _Play, now: Turn, way: _Way) -> Option:
+    """An option with its value, and what is best after it."""
     values, face = play.solution, way.face
     stops = values[way.roll_on] <= values[way.stop] + TOLERANCE
     slot = way.stop if stops else way.roll_on
-    dice = int(now.counts[0, face])
+    dice, ends = int(now.counts[0, face]), stops and (face or way.option == "stop")
+    tile = int(play.ends.outcome[slot]) if ends else -1
     return Option(
         way.option,
         face_name(face) if face else None,
@@ -723,9 +677,9 @@ def _option(play: _Play, now: Turn, way: _Way, claim: NDArray[np.float64]) -> Op
         total=int(play.ends.total[way.stop] if face else now.total[0]),
         dice_left=int(now.dice_left[0]) - dice,
         then=("stop" if stops else "roll-on") if face else None,
-        tile=play.tile(slot) if stops and (face or way.option == "stop") else None,
+        tile=int(now.tiles[tile]) if tile >= 0 else None,
         value=float(values[slot]),
-        claim=float(claim[slot]),
+        claim=float(play.decisions.ends(slot)[play.ends.outcome >= 0].sum()),
         best=False,
     )
 
@@ -746,8 +700,8 @@ def _totals(situation: Situation, table: Positions) -> Totals:
     rules, holds, (dice,) = table.rules, situation.holds, table.dice
     if dice is None:
         return _totals_of_turn(rules, holds if holds in DICE_CHANGERS else None)
-    now = _with_dice(_position(_seated("expected", table), table, dice.golden), dice)
-    now.hands["earned"] = 0  # nothing but the total counts
+    now = _with_dice(_first_turn(_seated("expected", table), table, dice.golden), dice)
+    now._hands["earned"] = 0  # nothing but the total counts
     reached = _reach(rules, holds, bool(dice.golden))
     ways = _ways(reached.graph, now, dice)
     if not dice.all_rolled:

@@ -18,6 +18,7 @@ from pickosim.solver.graph import (
     BUST,
     WORTH,
     Graph,
+    Int,
     Pool,
     Problem,
     Rolled,
@@ -56,11 +57,6 @@ class Law(NamedTuple):
     """(B,): a roll without a new face."""
     stopped: NDArray[np.float64]
     """(B, 2, P): a stop, by worm set aside and points."""
-
-    @property
-    def double_one(self) -> float:
-        """Chance that enough 1s for the bonus are set aside, however the turn ends."""
-        return float(self.bust[1:].sum() + self.stopped[1:].sum())
 
 
 class Situations(NamedTuple):
@@ -130,14 +126,23 @@ def law(problem: Problem, policy: Policy) -> Law:
     The policy sees a golden die with the usual faces as one more white die.
     """
     plan = graph(problem)
-    chances = _propagate(plan, situations(problem), *_decisions(problem, policy))
-    blocks = chances.reshape(problem.blocks, -1)
+    blocks = Decisions(problem, policy).ends(plan.start).reshape(problem.blocks, -1)
     return Law(blocks[:, BUST], blocks[:, WORTH:].reshape(-1, 2, plan.points))
 
 
-def expected(problem: Problem, policy: Policy, ends: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(S,): the expected value of `ends` (C,), by column of a pay-off, from each slot of a solution on."""
-    return _look_back(graph(problem), situations(problem), *_decisions(problem, policy), ends)
+class Decisions:
+    """What a policy does in every situation of a turn."""
+
+    def __init__(self, problem: Problem, policy: Policy) -> None:
+        self._problem = problem
+        self._decided = _decisions(problem, policy)
+
+    def ends(self, slot: Int) -> NDArray[np.float64]:
+        """(C,): the chances of the results in the columns of a pay-off, from the roll on that a slot stands for.
+
+        The slot of an end is certain to end there.
+        """
+        return _propagate(graph(self._problem), situations(self._problem), slot, *self._decided)
 
 
 def _decisions(
@@ -162,19 +167,20 @@ def _with_weasel(at: At, weasel: np.uint8) -> At:
 def _propagate(
     graph: Graph,
     at: Situations,
+    start: Int,
     stop: NDArray[np.bool_],
     face: NDArray[np.uint8],
     reroll: NDArray[np.bool_],
 ) -> NDArray[np.float64]:
-    """(C,): chances of the results, in the columns of a pay-off, with these `_decisions`."""
+    """(C,): chances of the results, in the columns of a pay-off, from a slot on with these `_decisions`."""
     mass = np.zeros(graph.slots)
-    mass[graph.start] = 1.0
+    mass[start] = 1.0
     for i in range(stop.shape[1]):
         rerolled = 0.0
         for weasel in range(len(stop) - 1, -1, -1):
             stopped, slot = slots_at(graph, at.standing, i, weasel)
             rolling = mass[slot]
-            if i > 0 and stop[weasel, i]:
+            if slot != start and stop[weasel, i]:
                 mass[stopped] += rolling
                 rolling = 0.0
             if weasel == 0:
@@ -207,35 +213,3 @@ def _roll(
         else:
             mass[bust_of(graph, np.int64(at.rolled.earned[k]))] += chance
     return rerolled
-
-
-@kernel
-def _look_back(
-    graph: Graph,
-    at: Situations,
-    stop: NDArray[np.bool_],
-    face: NDArray[np.uint8],
-    reroll: NDArray[np.bool_],
-    ends: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """(S,): the expected value of `ends` (C,) from each slot on, with these `_decisions`."""
-    roll_on, there = np.zeros(graph.slots), np.zeros(graph.slots)
-    roll_on[: len(ends)] = ends
-    there[: len(ends)] = ends
-    for i in range(stop.shape[1] - 1, -1, -1):
-        for weasel in range(len(stop)):
-            stopped, slot = slots_at(graph, at.standing, i, weasel)
-            _, again = slots_at(graph, at.standing, i, 0)
-            for k in range(at.first[i], at.first[i + 1]):
-                if weasel and reroll[k] and (at.new[k] or graph.rescue):
-                    roll_on[slot] += at.chance[k] * roll_on[again]
-                elif at.new[k]:
-                    chosen = np.int64(face[weasel, k])
-                    _, after = slots_after(graph, at.rolled, k, weasel, chosen)
-                    roll_on[slot] += at.chance[k] * there[after]
-                else:
-                    roll_on[slot] += (
-                        at.chance[k] * ends[bust_of(graph, np.int64(at.rolled.earned[k]))]
-                    )
-            there[slot] = ends[stopped] if stop[weasel, i] else roll_on[slot]
-    return roll_on
