@@ -6,7 +6,7 @@ same dice to come, so that what differs between their ends is what the pick-up w
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,6 @@ from pickosim.engine.table import TABLE, Game, Table, send_back
 from pickosim.engine.tally import Tally, score_of
 from pickosim.games.batch import BATCH, Batch, play_on
 from pickosim.games.match import Match
-from pickosim.rules import MOST_PLAYERS, SPECIALISTS
 
 Control = Literal["gone", "grill", "same"]
 """What a branch has instead of the pick-up: the specialist is gone, or goes back to the grill; the player keeps the
@@ -44,21 +43,6 @@ PICKUP = dtype_of(Pickup)
 
 Pickups = NDArray[np.void]
 """(E,) of PICKUP."""
-
-
-class _Before(Protocol):
-    """A record of BEFORE: what a turn may change, as it was."""
-
-    bratworms: Annotated[NDArray[np.uint8], MOST_PLAYERS]
-    gained: Annotated[
-        NDArray[np.uint16], len(SPECIALISTS)
-    ]  # by the player on turn; of the raven, used
-    supply: U8
-    held: U8  # by the player on turn
-    standing: U8
-
-
-BEFORE = dtype_of(_Before)
 
 
 class Branched(NamedTuple):
@@ -98,42 +82,23 @@ class _Branching(Batch):
         super().__init__(match, first, games, batch=BATCH)
         self.specialists = specialists
         self.control = control
-        self.before = np.zeros(len(self.asked), BEFORE)
         self.pickups: list[Pickups] = []
         self.tables: list[Table] = []
 
     def play_turn(self, seat: int, rows: NDArray[np.int32]) -> None:
-        before = self.before[: len(rows)]
-        _note(self.books, self.table, seat, rows, before)
+        before = self.table[rows]
         super().play_turn(seat, rows)
         changed, pickups = np.zeros(len(rows), np.int32), np.zeros(len(rows), PICKUP)
-        number = _find(self.table, seat, rows, before, self.specialists, changed, pickups)
+        games = self.table[rows]
+        number = _find(self.books, games, seat, before, self.specialists, changed, pickups)
         if number:
             places = changed[:number]
-            copies = self.table[rows[places]]
+            copies = games[places]
             if self.control != "same":
                 back = self.control == "grill"
                 _take_back(self.books, copies, seat, before[places], pickups, back, new_log())
             self.pickups.append(pickups[:number].copy())
             self.tables.append(copies)
-
-
-@kernel
-def _note(
-    books: Books, table: Table, seat: int, rows: NDArray[np.int32], before: NDArray[np.void]
-) -> None:
-    """Write down what a turn may change."""
-    book: Rulebook = books[0]
-    for k in range(len(rows)):
-        game: Game = table[rows[k]]
-        noted: _Before = before[k]
-        for specialist in range(len(game.place)):
-            noted.gained[specialist] = _gained(game, specialist, seat)
-        for player in range(len(game.bratworms)):
-            noted.bratworms[player] = game.bratworms[player]
-        noted.supply = game.supply
-        noted.held = game.holds[seat]
-        noted.standing = _standing(book, game, seat)
 
 
 @inlined
@@ -158,23 +123,22 @@ def _standing(book: Rulebook, game: Game, seat: int) -> int:
 
 @kernel
 def _find(
-    table: Table,
+    books: Books,
+    games: Table,
     seat: int,
-    rows: NDArray[np.int32],
-    before: NDArray[np.void],
+    before: Table,
     specialists: NDArray[np.bool_],
     changed: NDArray[np.int32],
     pickups: Pickups,
 ) -> int:
     """Find the games with a pick-up in this turn; a turn has one at most. Returns how many there are."""
     number = 0
-    for k in range(len(rows)):
-        game: Game = table[rows[k]]
-        noted: _Before = before[k]
+    for k in range(len(games)):
+        game: Game = games[k]
+        former: Game = before[k]
         for specialist in range(len(game.place)):
-            if (
-                specialists[specialist]
-                and _gained(game, specialist, seat) > noted.gained[specialist]
+            if specialists[specialist] and _gained(game, specialist, seat) > _gained(
+                former, specialist, seat
             ):
                 changed[number] = k
                 pickup: Pickup = pickups[number]
@@ -182,8 +146,8 @@ def _find(
                 pickup.turn = game.turn
                 pickup.specialist = specialist
                 pickup.seat = seat
-                pickup.standing = noted.standing
-                pickup.former = noted.held
+                pickup.standing = _standing(books[0], former, seat)
+                pickup.former = former.holds[seat]
                 left = as_int(game.grill)
                 pickup.tiles_left = 0
                 while left:
@@ -198,7 +162,7 @@ def _take_back(
     books: Books,
     games: Table,
     seat: int,
-    before: NDArray[np.void],
+    before: Table,
     pickups: Pickups,
     back: bool,
     log: Log,
@@ -206,17 +170,16 @@ def _take_back(
     """Undo the pick-up: the raven's bratworm goes back; any other specialist goes, and the former one is kept."""
     for k in range(len(games)):
         game: Game = games[k]
-        noted: _Before = before[k]
         specialist = as_int(pickups[k].specialist)
         if specialist == RAVEN:
-            payer = _raven_took_from(books[0], game, noted, seat)
+            payer = _raven_took_from(books[0], game, before[k], seat)
             game.bratworms[seat] -= 1
             if payer == NOTHING:
                 game.supply += 1
             else:
                 game.bratworms[payer] += 1
             continue
-        former = as_int(noted.held)
+        former = as_int(pickups[k].former)
         game.holds[seat] = former
         if former != NOTHING:
             game.place[former] = SEATS + seat
@@ -226,20 +189,20 @@ def _take_back(
 
 
 @inlined
-def _raven_took_from(book: Rulebook, game: Game, noted: _Before, seat: int) -> int:
+def _raven_took_from(book: Rulebook, game: Game, before: Game, seat: int) -> int:
     """Who lost the raven's bratworm in this turn: a rival, or the supply (NOTHING).
 
     1s may have brought one before. The supply comes first, and of two rivals the richer, or of equals the one who
     plays sooner: the other one lost the second, which is the raven's.
     """
-    won = as_int(game.bratworms[seat]) - as_int(noted.bratworms[seat])
-    if as_int(noted.supply) - as_int(game.supply) == won:
+    won = as_int(game.bratworms[seat]) - as_int(before.bratworms[seat])
+    if as_int(before.supply) - as_int(game.supply) == won:
         return NOTHING
     last = NOTHING
     for step in range(1, book.players):
         rival = (seat + step) % book.players
-        if game.bratworms[rival] < noted.bratworms[rival] and (
-            last == NOTHING or noted.bratworms[rival] <= noted.bratworms[last]
+        if game.bratworms[rival] < before.bratworms[rival] and (
+            last == NOTHING or before.bratworms[rival] <= before.bratworms[last]
         ):
             last = rival
     return last
