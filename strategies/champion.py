@@ -4,12 +4,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
 
-from pickosim.bots.view import After, FloatArray
-from pickosim.learning.nearest import all_chances_after, chances_after, nearest
-from pickosim.learning.weights import Weights, read_weights
+from pickosim.learning.weights import PlaysByNet, Weights, nearest, read_weights
 from pickosim.rule_files import as_arguments
 from pickosim.rules import RuleSet
-from pickosim.solver.valuation import Valuation
 
 WEIGHTS = Path(__file__).parent / "weights"
 """One file per rule set and number of players, written by `pickosim train`."""
@@ -42,7 +39,7 @@ NO_BETTER: dict[str, tuple[int, ...]] = {
 """The same, where it was not."""
 
 
-class Champion(Valuation):
+class Champion(PlaysByNet):
     """Maximises its chance to win the game, learned by self-play, with perfect dice play.
 
     A small net says the chance to win of any position. The nets were trained for certain rules and numbers of players;
@@ -63,12 +60,6 @@ class Champion(Valuation):
         if self.weights is not None:
             read_weights(self.weights)
 
-    def value(self, after: After) -> FloatArray:
-        return chances_after(after, self.weights_for(after.rules, after.players))
-
-    def chances(self, after: After) -> FloatArray | None:
-        return all_chances_after(after, self.weights_for(after.rules, after.players))
-
     def objection(self, rules: RuleSet, players: int) -> str:
         if self.weights is None:
             return ""
@@ -79,12 +70,12 @@ class Champion(Valuation):
         net = self.weights_for(rules, players).described(rules, players)
         if not net:
             return ""
-        given = " ".join(as_arguments(rules))
+        arguments = " ".join(as_arguments(rules))
         measured = self.weights is None
-        if measured and players in BETTER.get(given, ()):
+        if measured and players in BETTER.get(arguments, ()):
             return f"by {net}"
-        if measured and players in NO_BETTER.get(given, ()):
-            train = f"pickosim train {given} --players {players} --out my_champion.npz"
+        if measured and players in NO_BETTER.get(arguments, ()):
+            train = f"pickosim train {arguments} --players {players} --out my_champion.npz"
             return f"by {net}, which is no better than `winner` here; to train one for these rules: {train}"
         return f"by {net}, which was not measured for these rules"
 

@@ -18,9 +18,8 @@ from pickosim.learning import net as nets
 from pickosim.learning.features import features_of, layout_for
 from pickosim.learning.fit import Fit, errors_of, in_turn, new_parameters, targets_of, with_rivals
 from pickosim.learning.layers import LOGIT_ONE, VECTORS, Net
-from pickosim.learning.nearest import Learned, adapted
 from pickosim.learning.net import CHANCE_ONE, all_chances, rounded, widened, win_chances
-from pickosim.learning.weights import Weights, as_bytes, read_weights, weights_of
+from pickosim.learning.weights import Learned, Weights, adapted, as_bytes, read_weights, weights_of
 from pickosim.solver.valuation import carry_along
 from pickosim.studies.calibrate import calibrate
 from pickosim.studies.train_lessons import asked_chances

@@ -11,6 +11,7 @@ import sys
 from collections import Counter
 from hashlib import sha256
 from io import BytesIO
+from itertools import product
 from math import exp
 from pathlib import Path
 from random import Random
@@ -40,9 +41,8 @@ from pickosim.learning import net as nets
 from pickosim.learning.features import FEATURES_VERSION, features_of, layout_for
 from pickosim.learning.fit import new_parameters, targets_of
 from pickosim.learning.layers import Net
-from pickosim.learning.nearest import Learned, adapted
-from pickosim.learning.net import chances_of, curve, rounded, widened, win_chances
-from pickosim.learning.weights import Weights, as_bytes, read_weights, weights_of
+from pickosim.learning.net import curve, rounded, widened, win_chances
+from pickosim.learning.weights import Learned, Weights, adapted, as_bytes, read_weights, weights_of
 from pickosim.rule_files import PRESETS, load_rules, presets
 from pickosim.rules import SPECIALISTS, RuleSet
 from pickosim.runs.tasks import add
@@ -199,13 +199,17 @@ def reference_chance(net: Net, slots: list[int]) -> int:
 
 @pytest.mark.parametrize(("rules", "players"), [("classic", 2), ("extrawurm", 3)])
 def test_the_net_equals_plain_python(rules, players):
+    """Only differences between positions are added up; where the game is over, the win share counts."""
     match = make_match(["random"] * players, rules, 1)
     played = record_games(match, 0, 3)
     slots = features_of(match.books, played.positions, played.seat)
     for net in (random_net(rules, players), random_net(rules, players, 1)):
-        expected = [reference_chance(net, row) / nets.CHANCE_ONE for row in slots.tolist()]
-        for vectors in {False, layers.VECTORS}:
-            assert chances_of(slots, net, vectors).tolist() == expected
+        alone = [reference_chance(net, row) / nets.CHANCE_ONE for row in slots.tolist()]
+        expected = np.where(played.positions["over"], played.outcome, alone)
+        for seat, vectors in product(range(players), {False, layers.VECTORS}):
+            rows = np.flatnonzero(played.seat == seat)
+            found = win_chances(match.books, played.positions[rows], seat, net, vectors)
+            assert found.tolist() == expected[rows].tolist()
 
 
 def test_the_curve_is_the_logistic_function():
@@ -214,52 +218,41 @@ def test_the_curve_is_the_logistic_function():
     assert points == pytest.approx([1 / (1 + exp(-logit)) for logit in logits], abs=1e-7)
 
 
-def test_results_of_a_turn_are_valued_like_positions_on_their_own():
-    """Only differences between the results of a turn are added up; where the game is over, the win share counts."""
-    players = 3
-    match = make_match(["expected"] * players, "extrawurm", 1)
-    played = record_games(match, 0, 10)
-    net = random_net("extrawurm", players)
-    for seat in range(players):
-        rows = np.flatnonzero(played.seat == seat)
-        together, plain = (
-            win_chances(match.books, played.positions[rows], seat, net, vectors)
-            for vectors in (layers.VECTORS, False)
-        )
-        assert together.tolist() == plain.tolist()
-        slots = features_of(match.books, played.positions[rows], played.seat[rows])
-        over = played.positions["over"][rows]
-        alone = np.where(over, played.outcome[rows], chances_of(slots, net))
-        assert together.tolist() == alone.tolist()
-
-
-LOGITS = """
+CHANCES = """
 import sys
 import numpy as np
+from pickosim.engine.results import POSITION
+from pickosim.engine.rulebook import rulebook
+from pickosim.learning.features import layout_for
 from pickosim.learning.layers import Net
-from pickosim.learning.net import logits_of
+from pickosim.learning.net import win_chances
+from pickosim.rule_files import load_rules
 
-chance = np.random.default_rng(1)
-facts, second, output = (chance.integers(-3000, 3000, shape, np.int16) for shape in ((300, 64), (64, 32), (32, 1)))
+chance, books = np.random.default_rng(1), rulebook(load_rules("classic"), 2)
+shapes = (layout_for(books).facts, 64), (64, 32), (32, 1)
+facts, second, output = (chance.integers(-most, most, shape, np.int16) for most, shape in zip((900, 900, 300), shapes))
 net = Net(facts, second, np.arange(32, dtype=np.int32), output, np.ones(1, np.int32))
-slots = chance.integers(0, 300, (500, 70), np.int16)
-sys.stdout.write(repr(logits_of(slots, net, len(sys.argv) == 1).tolist()))
+positions = np.zeros(500, POSITION)
+positions["grill"] = chance.integers(1, 1 << 16, 500)
+for field in ("top", "second", "highest", "tiles", "worms"):
+    positions[field][:, :2] = chance.integers(0, 8, (500, 2))
+sys.stdout.write(repr(win_chances(books, positions, 0, net, len(sys.argv) == 1).tolist()))
 """
 
 
 @pytest.mark.skipif(not layers.VECTORS, reason="vector code is for x86")
 def test_vector_code_of_all_processors_and_plain_loops_are_equal():
-    def logits(processor="", features="", *arguments):
+    def chances(processor="", features="", *arguments):
         asked = {"NUMBA_CPU_NAME": processor, "NUMBA_CPU_FEATURES": features} if processor else {}
-        script = [sys.executable, "-c", LOGITS, *arguments]
+        script = [sys.executable, "-c", CHANCES, *arguments]
         run = subprocess.run(script, env=os.environ | asked, capture_output=True, check=True)
         return run.stdout
 
-    here = logits()
+    here = chances()
     assert len(set(here.split(b","))) > 100
-    assert here == logits("", "", "plain")
-    assert here == logits("x86-64", "+sse2")
-    assert here == logits("haswell", "+avx2")
+    assert here == chances("", "", "plain")
+    assert here == chances("x86-64", "+sse2")
+    assert here == chances("haswell", "+avx2")
 
 
 # ------------------------------------------------------------------------------------------------- targets

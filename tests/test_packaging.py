@@ -34,7 +34,7 @@ LAYERS = {
     "engine": "kernels dice rulebook log table turn claim tally results",
     "bots": "view strategy heuristics memory simple digest guard keeper command loading catalogue entrants",
     "solver": "graph law solve valuation rolling",
-    "learning": "features layers net weights nearest fit",
+    "learning": "features layers net weights fit",
     "games": "match ask judge batch positions pickups recording frames trace check",
     " ": "turn_odds",
     "stats": "distributions intervals ratings sprt selection",

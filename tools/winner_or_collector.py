@@ -19,7 +19,7 @@ from pickosim.engine.table import Table
 from pickosim.games.batch import Batch
 from pickosim.games.match import Match, make_match
 from pickosim.games.positions import take_positions
-from pickosim.learning.nearest import Adapted, adapted
+from pickosim.learning.weights import Adapted, adapted
 
 BOTS = ("champion", "winner", "expected")
 AT_ONCE = 10_000

@@ -8,6 +8,7 @@ of the others shares the rest among the rivals. With two players there is only t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal, localcontext
 from functools import cache
 from typing import NamedTuple
@@ -86,29 +87,27 @@ def _rounded(values: NDArray[np.float32], one: int) -> NDArray[np.float64]:
 
 @cache
 def curve() -> NDArray[np.int64]:
-    """(points,): the logistic curve from -MOST_LOGIT to MOST_LOGIT, in parts of CHANCE_ONE.
-
-    Computed with decimal numbers, whose exponential is rounded correctly everywhere.
-    """
-    steps = MOST_LOGIT << CURVE_BITS
-    with localcontext() as context:
-        context.prec = 30
-        points = [
-            int((CHANCE_ONE / (1 + (Decimal(-step) / (1 << CURVE_BITS)).exp())).to_integral_value())
-            for step in range(-steps, steps + 1)
-        ]
-    return np.array([*points, points[-1]], np.int64)
+    """(points,): the logistic curve from -MOST_LOGIT to MOST_LOGIT, in parts of CHANCE_ONE."""
+    return _points(lambda power: CHANCE_ONE / (1 + 1 / power), MOST_LOGIT)
 
 
 @cache
 def exponential() -> NDArray[np.int64]:
     """(points,): powers of e from -MOST_LOGIT to 0, in parts of CHANCE_ONE; points as in `curve`."""
-    steps = MOST_LOGIT << CURVE_BITS
+    return _points(lambda power: CHANCE_ONE * power, 0)
+
+
+def _points(function: Callable[[Decimal], Decimal], last: int) -> NDArray[np.int64]:
+    """A function of the powers of e from -MOST_LOGIT to `last`, with one point more.
+
+    Computed with decimal numbers, whose exponential is rounded correctly everywhere.
+    """
+    steps = range(-MOST_LOGIT << CURVE_BITS, (last << CURVE_BITS) + 1)
     with localcontext() as context:
         context.prec = 30
         points = [
-            int((CHANCE_ONE * (Decimal(-step) / (1 << CURVE_BITS)).exp()).to_integral_value())
-            for step in range(steps, -1, -1)
+            int(function((Decimal(step) / (1 << CURVE_BITS)).exp()).to_integral_value())
+            for step in steps
         ]
     return np.array([*points, points[-1]], np.int64)
 
@@ -214,38 +213,6 @@ def _share(
         rest -= share
         out[place] = share / CHANCE_ONE
     out[len(logits) - 1] = rest / CHANCE_ONE
-
-
-def chances_of(slots: NDArray[np.int16], net: Net, vectors: bool = VECTORS) -> NDArray[np.float64]:
-    """(n,): the chances to win by features (n, slots), for positions of games that are not over."""
-    return on_curve(logits_of(slots, net, vectors), curve()) / CHANCE_ONE
-
-
-def logits_of(slots: NDArray[np.int16], net: Net, vectors: bool = VECTORS) -> NDArray[np.int64]:
-    """(n,): the logits of these chances, in parts of LOGIT_ONE."""
-    return _logits(slots, arranged(net, vectors))
-
-
-@kernel
-def _logits(slots: NDArray[np.int16], net: Net) -> NDArray[np.int64]:
-    out = np.empty(len(slots), np.int64)
-    room = (slots.shape[1] + MASK - 1) // MASK * MASK
-    before, now = np.zeros(room, np.int16), np.zeros(room, np.int16)
-    sums = no_sums(net)
-    for k in range(len(slots)):
-        now[: slots.shape[1]] = slots[k]
-        sums = moved(net, sums, now, before)
-        out[k] = logit(net, second_layer(net, sums), 0)
-    return out
-
-
-@kernel
-def on_curve(logits: NDArray[np.int64], curve: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(n,): the chances of logits, in parts of CHANCE_ONE."""
-    out = np.empty(len(logits), np.int64)
-    for k in range(len(logits)):
-        out[k] = _on_curve(logits[k], curve)
-    return out
 
 
 @inlined

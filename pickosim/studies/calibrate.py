@@ -26,9 +26,8 @@ from pickosim.errors import PickosimError
 from pickosim.games.match import make_match
 from pickosim.games.recording import Recording, record_games
 from pickosim.learning.fit import errors_of, in_turn
-from pickosim.learning.nearest import Learned, adapted
 from pickosim.learning.net import knows_all
-from pickosim.learning.weights import Weights
+from pickosim.learning.weights import Learned, Weights, adapted
 from pickosim.rules import MOST_PLAYERS, MOST_TILES, RuleSet
 from pickosim.runs.run import Results
 from pickosim.runs.tasks import Sums

@@ -65,7 +65,7 @@ ALWAYS = (
     "studies.schedule",
     "stats.intervals",
     "bots.heuristics",
-    "learning.nearest",
+    "learning.weights",
     "turn_odds",
     "runs.tasks",
 )

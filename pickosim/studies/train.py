@@ -42,9 +42,8 @@ from pickosim.games.match import make_match
 from pickosim.learning.features import layout_for
 from pickosim.learning.fit import Fit, new_parameters, with_rivals
 from pickosim.learning.layers import Net, outputs_of
-from pickosim.learning.nearest import adapted, is_related
 from pickosim.learning.net import CHANCE_ONE, rounded, widened
-from pickosim.learning.weights import Weights, as_bytes, read_weights
+from pickosim.learning.weights import Weights, adapted, as_bytes, is_related, read_weights
 from pickosim.rule_files import as_arguments
 from pickosim.runs.run import plan_digest
 from pickosim.runs.tasks import Sums

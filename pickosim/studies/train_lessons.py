@@ -21,9 +21,8 @@ from pickosim.games.recording import Recording, record_games
 from pickosim.learning.features import features_of
 from pickosim.learning.fit import in_turn, targets_of
 from pickosim.learning.layers import outputs_of
-from pickosim.learning.nearest import Adapted, Learned, adapted
 from pickosim.learning.net import CHANCE_ONE
-from pickosim.learning.weights import weights_of
+from pickosim.learning.weights import Adapted, Learned, adapted, weights_of
 from pickosim.rules import RuleSet
 from pickosim.runs.tasks import Sums
 from pickosim.studies.arms import Job
