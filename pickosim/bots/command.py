@@ -34,8 +34,8 @@ from pickosim.bots.digest import command_files, digest_of
 from pickosim.bots.guard import time_limit
 from pickosim.bots.memory import Memory, memory_of
 from pickosim.bots.simple import ATTRIBUTES, entries
-from pickosim.bots.strategy import Strategy
-from pickosim.bots.view import METHODS, BoolArray, Turn
+from pickosim.bots.strategy import Strategy, forwarded
+from pickosim.bots.view import METHODS, NUMBERS, Turn
 from pickosim.errors import AnswerError, BotError, suggest
 from pickosim.rules import SPECIALISTS, RuleSet
 
@@ -89,16 +89,18 @@ class Program:
             self._lifeline.send(b"!")
         self.end()
 
-    def tell(self, line: bytes) -> None:
-        """Send a line that has no answer."""
-        self._exchange(line, answered=False, longest=1 << 20, until=None)
+    def exchange(
+        self,
+        line: bytes,
+        *,
+        answered: bool = True,
+        longest: int = 1 << 20,
+        until: float | None = None,
+    ) -> bytes:
+        """Send a line, and return the line that comes back; the clock `monotonic` says until when it may.
 
-    def ask(self, line: bytes, longest: int, until: float | None = None) -> bytes:
-        """Send a line, and return the line that comes back; the clock `monotonic` says until when it may."""
-        return self._exchange(line, answered=True, longest=longest, until=until)
-
-    def _exchange(self, line: bytes, *, answered: bool, longest: int, until: float | None) -> bytes:
-        """Write and read at the same time: neither side waits for the other to make room in a pipe."""
+        Writes and reads at the same time: neither side waits for the other to make room in a pipe.
+        """
         received = self._received
         if received:
             raise AnswerError(f"printed more than one line for an answer: {quoted(received)}")
@@ -135,23 +137,21 @@ class Program:
                 except BrokenPipeError:  # it may have answered before; if not, its output ends soon
                     unsent = memoryview(b"")
             else:
-                some = os.read(pipe, 1 << 20)
-                if not some:
+                content = os.read(pipe, 1 << 20)
+                if not content:
                     raise AnswerError(f"was not answered: the program {self._last_words()}")
-                self._received += some
+                self._received += content
         return unsent
 
     def _last_words(self) -> str:
         """How the program ended."""
         self._lifeline.settimeout(LAST_WORDS_SECONDS)
-        said = b""
-        try:
-            while some := self._lifeline.recv(1024):
-                said += some
-        except OSError:
-            pass
-        # If it could not be started, that was said first.
-        return said.decode().strip().partition("\n")[0] or "closed its standard output"
+        words = b""
+        with suppress(OSError):
+            while received := self._lifeline.recv(1024):
+                words += received
+        # If it could not be started, that comes first.
+        return words.decode().strip().partition("\n")[0] or "closed its standard output"
 
 
 def _end(process: subprocess.Popen[bytes], lifeline: socket.socket, *pipes: int) -> None:
@@ -183,9 +183,7 @@ FIELDS = tuple(name for name, attribute in ATTRIBUTES.items() if attribute.rows 
 
 MOST_RANDOMS = 64
 
-_LONGEST_HELLO = 1 << 20
 _BYTES_PER_ANSWER = 64
-_NUMBERS = ("pick", "claim", "rob")
 _INTERPRETER = re.compile(r"(python|pypy|perl|ruby|node|deno|bun|lua|php|julia|bash|sh)[\d.]*")
 
 Default = bool | int | float | str
@@ -228,11 +226,7 @@ class Command(Strategy):
         self._begun: tuple[RuleSet, int] | None = None
         self._one_at_a_time = RLock()
 
-    def pick(self, turn: Turn) -> NDArray[np.int64]:
-        return self._answers("pick", turn)
-
-    def stop(self, turn: Turn) -> BoolArray:
-        return self._answers("stop", turn)
+    pick, stop = forwarded("pick"), forwarded("stop")
 
     def __reduce__(self) -> Any:
         return _again, (self.words, asdict(self))
@@ -268,7 +262,7 @@ class Command(Strategy):
                 program = self._ready(turn)
                 message = _line(question(self.hello, method, turn))
                 longest = (1 << 16) + _BYTES_PER_ANSWER * len(turn)
-                return answers_in(program.ask(message, longest), method, len(turn))
+                return answers_in(program.exchange(message, longest=longest), method, len(turn))
             except BaseException:
                 if self._program is not None:
                     self._program.kill()
@@ -287,7 +281,7 @@ class Command(Strategy):
             or self._begun[1] != turn.players
         ):
             self._begun = turn.rules, turn.players
-            self._program.tell(_line(beginning(turn, asdict(self))))
+            self._program.exchange(_line(beginning(turn, asdict(self))), answered=False)
         return self._program
 
 
@@ -341,7 +335,7 @@ def _distinct(columns: NDArray[np.uint32]) -> tuple[NDArray[np.int64], NDArray[n
 
 def _kind(method: str) -> type[np.generic]:
     """The type of the answers of a method."""
-    return np.int64 if method in _NUMBERS else np.bool_
+    return np.int64 if method in NUMBERS else np.bool_
 
 
 def _line(message: Mapping[str, Any]) -> bytes:
@@ -355,7 +349,7 @@ def answers_in(line: bytes, method: str, games: int) -> NDArray[Any]:
         raise AnswerError(f'printed {quoted(line)}, which has no list "answers"')
     if len(answers) != games:
         raise AnswerError(f"returned {len(answers):,} answers for {games:,} games")
-    wanted: type = int if method in _NUMBERS else bool
+    wanted: type = int if method in NUMBERS else bool
     if set(map(type, answers)) != {wanted}:
         wrong = next(answer for answer in answers if type(answer) is not wanted)
         what = "whole numbers" if wanted is int else "true or false"
@@ -387,72 +381,76 @@ def introduced(program: Program) -> Hello:
     """How a program introduces itself."""
     seconds = min(START_SECONDS, time_limit())
     try:
-        line = program.ask(_line(greeting()), _LONGEST_HELLO, monotonic() + seconds)
+        line = program.exchange(_line(greeting()), until=monotonic() + seconds)
     except TimeoutError:
         raise AnswerError(f"has not introduced itself within {seconds:g} seconds") from None
     except AnswerError as error:
         raise AnswerError(str(error).removeprefix("was not answered: the program ")) from None
-    said = _object(line)
-    for name in said:
+    hello = _object(line)
+    for name in hello:
         if name not in Hello.__dataclass_fields__ and name != "type":
             known = Hello.__dataclass_fields__
             raise AnswerError(f'has an unknown field "{name}" in its hello{suggest(name, known)}')
-    if "fields" in said and "reads" in said:
+    if "fields" in hello and "reads" in hello:
         raise AnswerError(
             'has both "fields" and "reads" in its hello; name what it reads in "reads"'
         )
-    protocol = said.get("protocol")
+    protocol = hello.get("protocol")
     if type(protocol) is not int or protocol != PROTOCOL:  # `true` equals 1
         raise AnswerError(
             f"speaks protocol {json.dumps(protocol)}; this pickosim speaks {PROTOCOL}"
         )
+    optional = {"description": "A program of its own.", "randoms": 0, "parameters": {}}
+    hello = {"name": None, **optional, **hello}
     return Hello(
         protocol=PROTOCOL,
-        name=_text(said, "name", ""),
-        description=_text(said, "description", "A program of its own."),
-        methods=_names(said, "methods", METHODS, ("pick", "stop")),
-        fields=_names(said, "fields", FIELDS),
-        reads=_names(said, "reads", FIELDS) if "reads" in said else None,
-        randoms=_randoms(said.get("randoms", 0)),
-        parameters=_parameters(said.get("parameters", {})),
+        name=_part(hello, "name", "a text", _is_text),
+        description=_part(hello, "description", "a text", _is_text),
+        methods=_names(hello, "methods", METHODS, ("pick", "stop")),
+        fields=_names(hello, "fields", FIELDS),
+        reads=_names(hello, "reads", FIELDS) if "reads" in hello else None,
+        randoms=_part(
+            hello,
+            "randoms",
+            f"a whole number from 0 to {MOST_RANDOMS}",
+            lambda value: type(value) is int and 0 <= value <= MOST_RANDOMS,
+        ),
+        parameters=_parameters(hello),
     )
 
 
-def _text(said: Mapping[str, Any], name: str, default: str) -> str:
-    text = said.get(name, default)
-    if not isinstance(text, str) or not text.strip():
-        raise AnswerError(f'needs a text "{name}" in its hello, not {json.dumps(text)}')
-    return text
+def _part(hello: Mapping[str, Any], name: str, wanted: str, fits: Callable[[Any], bool]) -> Any:
+    """A part of a hello, which must be as it is wanted."""
+    value = hello[name]
+    if not fits(value):
+        raise AnswerError(f'needs {wanted} as "{name}" in its hello, not {json.dumps(value)}')
+    return value
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
 
 
 def _names(
-    said: Mapping[str, Any], what: str, known: tuple[str, ...], always: tuple[str, ...] = ()
+    hello: Mapping[str, Any], what: str, known: tuple[str, ...], always: tuple[str, ...] = ()
 ) -> tuple[str, ...]:
     """The names of a list in the hello, in our order; all of them if there is no such list."""
-    given = said.get(what, list(always or known))
-    if not isinstance(given, list):
-        raise AnswerError(f'needs a list "{what}" in its hello, not {json.dumps(given)}')
-    for name in given:
+    names = hello.get(what, list(always or known))
+    _part({what: names}, what, "a list", lambda value: isinstance(value, list))
+    for name in names:
         if name not in known:
             raise AnswerError(
                 f"has {json.dumps(name)} in its {what}{suggest(str(name), known) or ','} "
                 f"(there are {', '.join(known)})"
             )
-    return tuple(name for name in known if name in (*given, *always))
+    return tuple(name for name in known if name in (*names, *always))
 
 
-def _randoms(given: object) -> int:
-    if type(given) is not int or not 0 <= given <= MOST_RANDOMS:
-        raise AnswerError(
-            f"needs a whole number from 0 to {MOST_RANDOMS} as its randoms, not {json.dumps(given)}"
-        )
-    return given
-
-
-def _parameters(given: object) -> dict[str, Default]:
-    if not isinstance(given, dict):
-        raise AnswerError(f"needs an object as its parameters, not {json.dumps(given)}")
-    for name, default in given.items():
+def _parameters(hello: Mapping[str, Any]) -> dict[str, Default]:
+    defaults: dict[str, Default] = _part(
+        hello, "parameters", "an object", lambda value: isinstance(value, dict)
+    )
+    for name, default in defaults.items():
         if not name.isidentifier() or iskeyword(name) or name[0] == "_" or hasattr(Command, name):
             raise AnswerError(f"has a parameter {json.dumps(name)}, which is not a possible name")
         if not isinstance(default, Default):
@@ -460,7 +458,7 @@ def _parameters(given: object) -> dict[str, Default]:
                 f"has {json.dumps(default)} as the default of {name}; "
                 "it can be a number, a text, true or false"
             )
-    return given
+    return defaults
 
 
 # --------------------------------------------------------------------------------------- the class
@@ -503,7 +501,7 @@ def _class_then(words: tuple[str, ...], _folder: str, _files: str) -> type[Comma
     finally:
         program.kill()
     optional = [method for method in hello.methods if method not in vars(Command)]
-    members: dict[str, Any] = {method: _asks(method) for method in optional}
+    members: dict[str, Any] = {method: forwarded(method) for method in optional}
     members |= {
         "__doc__": hello.description,
         # No module: its code is not in any that a traceback could show.
@@ -514,13 +512,6 @@ def _class_then(words: tuple[str, ...], _folder: str, _files: str) -> type[Comma
         **hello.parameters,
     }
     return type("Program", (Command,), members)
-
-
-def _asks(method: str) -> Callable[[Command, Turn], NDArray[Any]]:
-    def ask(self: Command, turn: Turn) -> NDArray[Any]:
-        return self._answers(method, turn)
-
-    return ask
 
 
 def _again(words: tuple[str, ...], parameters: Mapping[str, Default]) -> Command:

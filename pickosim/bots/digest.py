@@ -141,7 +141,7 @@ def source_files(strategy: Strategy) -> dict[str, Path]:
         if path is not None and not is_engine(path):
             files[kind.__qualname__] = path
             files |= imported_files(path, kind.__module__.rpartition(".")[0])
-            files |= data_files(kind, path)
+    files |= data_files(type(strategy))
     files |= command_files(getattr(strategy, "words", ()))
     named = {file.resolve() for file in files.values()}
     files |= {name: file for name, file in opened_files(strategy).items() if file not in named}
@@ -173,8 +173,8 @@ def opened_files(strategy: Strategy) -> dict[str, Path]:
     if path is None:
         return {}
     modules = [sys.modules[each.__module__] for each in _classes(strategy)]
-    found = {file for holder in (strategy, *modules) for file in vars(holder).get(OPENED, ())}
-    return {f"{kind.__qualname__} {os.path.relpath(file, path.parent)}": file for file in found}
+    opened = {file for holder in (strategy, *modules) for file in vars(holder).get(OPENED, ())}
+    return {f"{kind.__qualname__} {os.path.relpath(file, path.parent)}": file for file in opened}
 
 
 def is_declared(strategy: Strategy, path: str) -> bool:
@@ -249,11 +249,15 @@ def command_files(words: Sequence[str]) -> dict[str, Path]:
     return {"program": Path(program), **named}
 
 
-def data_files(kind: type[Strategy], path: Path) -> dict[str, Path]:
-    """The data files that a class in the file `path` names itself; their paths begin in its folder."""
-    named = vars(kind).get("data_files", ())
-    names = (named,) if isinstance(named, str) else tuple(map(str, named))
-    return {f"{kind.__qualname__} {name}": path.parent / name for name in names}
+def data_files(kind: type[Strategy]) -> dict[str, Path]:
+    """The data files that a class and its bases name; their paths begin in the folders of their own files."""
+    files: dict[str, Path] = {}
+    for each in kind.__mro__:
+        path, named = _file_of(each), vars(each).get("data_files", ())
+        names = (named,) if isinstance(named, str) else tuple(map(str, named))
+        if path is not None:
+            files |= {f"{each.__qualname__} {name}": path.parent / name for name in names}
+    return files
 
 
 def beside(path: Path, name: str) -> Path | None:

@@ -144,14 +144,14 @@ def bot_parcels(entrants: tuple[Entrant, ...]) -> dict[str, Parcel]:
     programs, installed packages, packages on Python's path, and data files named by an absolute path. A worker has to
     have those.
     """
-    found: dict[str, dict[str, Path]] = {}
+    by_path: dict[str, dict[str, Path]] = {}
     for entrant in entrants:
         if is_file(entrant.spec):
             path = entrant.spec.split(":")[0]
-            found.setdefault(path, {Path(path).name: Path(path)}).update(_files_of(entrant.spec))
+            by_path.setdefault(path, {Path(path).name: Path(path)}).update(_files_of(entrant.spec))
         for file in parameter_files(load_bot(entrant.spec)).values():
-            found[str(file)] = {file.name: file}
-    return {path: make_parcel(_within(Path(path), files)) for path, files in found.items()}
+            by_path[str(file)] = {file.name: file}
+    return {path: make_parcel(_within(Path(path), files)) for path, files in by_path.items()}
 
 
 def _files_of(spec: str) -> Iterator[tuple[str, Path]]:

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from threading import get_ident
+from traceback import walk_tb
 from types import FrameType, TracebackType
 from typing import Any, NoReturn
 
@@ -98,6 +99,26 @@ class Guard:
         sys.stdout = out = self.out
         if getattr(out, "closed", False):
             self.closed_output = True
+
+
+@contextmanager
+def guarded(
+    what: Callable[[], str],
+    explained: Callable[[BaseException, bool], BaseException],
+    opens: Callable[[str], object] | None = None,
+) -> Iterator[Guard]:
+    """Run code of a bot; what it raises becomes the error that explains it, if its time was over or not."""
+    guard = Guard(what, opens)
+    try:
+        with guard:
+            yield guard
+    except BaseException as error:
+        if not (guard.expired or is_from_bot(error)):
+            raise
+        explanation = explained(error, guard.expired)
+        if explanation is error:
+            raise
+        raise explanation from error
 
 
 _calls: dict[int, Guard] = {}
@@ -311,13 +332,12 @@ def is_from_bot(error: BaseException) -> bool:
 def place_in_bot(error: BaseException, kind: type) -> str:
     """The place in a bot's file where an exception arose, e.g. `my_bot.py, line 12: return 1 / 0`; or nothing."""
     home = getattr(sys.modules.get(kind.__module__), "__file__", None)
-    place, step = "", error.__traceback__
-    while step is not None:
-        path = step.tb_frame.f_code.co_filename
+    place = ""
+    for frame, number in walk_tb(error.__traceback__):
+        path = frame.f_code.co_filename
         if path == home or _is_bots(path):
-            line = linecache.getline(path, step.tb_lineno, step.tb_frame.f_globals).strip()
-            place = f"{path}, line {step.tb_lineno}" + (f": {line}" if line else "")
-        step = step.tb_next
+            line = linecache.getline(path, number, frame.f_globals).strip()
+            place = f"{path}, line {number}" + (f": {line}" if line else "")
     return place
 
 

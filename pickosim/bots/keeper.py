@@ -74,7 +74,7 @@ def _kill_children() -> None:
 
 def _children() -> list[int]:
     """The processes whose parent is this one, where the system has a list of processes."""
-    found = []
+    children = []
     every = os.listdir("/proc") if sys.platform == "linux" else ()  # noqa: PTH208
     for name in filter(str.isdigit, every):
         try:
@@ -83,8 +83,8 @@ def _children() -> list[int]:
         except OSError:  # it has ended
             continue
         if int(parent) == os.getpid():
-            found.append(int(name))
-    return found
+            children.append(int(name))
+    return children
 
 
 def _ended(code: int) -> str:

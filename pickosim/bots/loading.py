@@ -18,14 +18,16 @@ import re
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import MISSING, Field, fields, replace
+from functools import partial
 from hashlib import sha256
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from threading import RLock
+from traceback import walk_tb
 from types import ModuleType, NoneType
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args, get_origin, get_type_hints
 
@@ -42,7 +44,7 @@ from pickosim.bots.digest import (
     imported_files,
     source_digest,
 )
-from pickosim.bots.guard import Guard, is_from_bot, place_in_bot, time_limit
+from pickosim.bots.guard import Guard, guarded, place_in_bot, time_limit
 from pickosim.bots.strategy import Strategy, bot_name, with_parameters
 from pickosim.errors import AnswerError, BotError, suggest
 from pickosim.files import read_regular
@@ -81,12 +83,6 @@ def class_in(spec: str) -> str:
 def given_class(name: str) -> type[Strategy] | None:
     """The class of that name, if a bot of it was given."""
     return _given_classes.get(name)
-
-
-def given_bot(spec: str) -> Strategy | None:
-    """A new copy of the bot with that spec, if it was given."""
-    known = _given_bots.get(spec)
-    return None if known is None else replace(known.bot)  # type: ignore[type-var]
 
 
 def bot_digest(spec: str, bot: Strategy) -> str:
@@ -233,8 +229,8 @@ def _place_of(path: str) -> Path:
 
 def load_bot(spec: str) -> Strategy:
     """The bot that a spec names, with its parameters."""
-    if (bot := given_bot(spec)) is not None:
-        return bot
+    if spec in _given_bots:
+        return replace(_given_bots[spec].bot)  # type: ignore[type-var]
     source, *rest = parts_of(spec)
     parameters = _parameters(spec, rest.pop()) if rest and "=" in rest[-1] else {}
     if is_command(spec):
@@ -333,14 +329,14 @@ def _built_in_module(name: str) -> ModuleType:
     module = f"pickosim.strategies.{name.replace('-', '_')}"
     place = find_spec(module)
     where = str(place.origin if place else name)
-    with _guarded(where, lambda error: _unloadable(where, error)):
+    with _loading(where):
         return importlib.import_module(module)
 
 
 def _class_of_entry_point(name: str) -> type[Strategy]:
     entry = entry_points(group=ENTRY_POINTS)[name]
     where = f"The bot {name} ({entry.value})"
-    with _guarded(where, lambda error: _unloadable(where, error)):
+    with _loading(where):
         kind = entry.load()
     if not (isinstance(kind, type) and issubclass(kind, Strategy)):
         raise BotError(f"The bot {name} ({entry.value}) is not a subclass of pickosim.Strategy.")
@@ -348,7 +344,7 @@ def _class_of_entry_point(name: str) -> type[Strategy]:
 
 
 def _class_of_command(source: str) -> type[Strategy]:
-    with _guarded(source, lambda error: _unloadable(source, error)):
+    with _loading(source):
         return command_class(command_of(source))
 
 
@@ -391,9 +387,7 @@ def _module_from(path: Path) -> ModuleType:
         try:
             opened: set[Path] = set()
             module.__dict__[OPENED] = opened
-            with _guarded(
-                str(path), lambda error: _unloadable(str(path), error), _kept(opened, path)
-            ):
+            with _loading(str(path), _kept(opened, path)):
                 exec(compile(source, str(path), "exec", dont_inherit=True), module.__dict__)
         except BaseException:
             del sys.modules[name]
@@ -420,26 +414,26 @@ def source_of(path: Path) -> bytes:
         raise BotError(f"{path} cannot be read: {error.strerror}.") from error
 
 
-@contextmanager
+def _loading(
+    where: str, opens: Callable[[str], object] | None = None
+) -> AbstractContextManager[Guard]:
+    return _guarded(where, partial(_unloadable, where), opens)
+
+
 def _guarded(
     where: str,
     explained: Callable[[BaseException], BotError],
     opens: Callable[[str], object] | None = None,
-) -> Iterator[None]:
-    """Run code of a bot while it is loaded or made; what it raises becomes an error that explains it."""
-    guard = Guard(lambda: f"{where} has not loaded within {time_limit():g} seconds", opens)
-    try:
-        with guard:
-            yield
-    except BaseException as error:
-        if guard.expired:
-            raise BotError(f"{guard.what()}.") from error
-        if not is_from_bot(error):
-            raise
-        explanation = explained(error)
-        if explanation is error:
-            raise
-        raise explanation from error
+) -> AbstractContextManager[Guard]:
+    """Run code of a bot while it is loaded or made."""
+
+    def what() -> str:
+        return f"{where} has not loaded within {time_limit():g} seconds"
+
+    def error_of(error: BaseException, expired: bool) -> BaseException:
+        return BotError(f"{what()}.") if expired else explained(error)
+
+    return guarded(what, error_of, opens)
 
 
 _one_at_a_time = RLock()
@@ -477,21 +471,11 @@ def _data_digest(module: ModuleType) -> str:
     files = {
         name: path
         for kind in _defined(module).values()
-        for name, path in _data_files(kind).items()
+        for name, path in data_files(kind).items()
         if path.is_file()
     }
     opened = {str(path): path for path in vars(module).get(OPENED, ()) if path.is_file()}
     return digest_of(files | opened)
-
-
-def _data_files(kind: type[Strategy]) -> dict[str, Path]:
-    """All data files of a bot."""
-    files: dict[str, Path] = {}
-    for base in kind.__mro__:
-        path = getattr(sys.modules.get(base.__module__), "__file__", None)
-        if path is not None:
-            files |= data_files(base, Path(path))
-    return files
 
 
 def _unloadable(where: str, error: BaseException) -> BotError:
@@ -508,12 +492,9 @@ def _unloadable(where: str, error: BaseException) -> BotError:
 
 def _line_in(error: BaseException, path: str) -> str:
     """The line of a bot's file that raised an exception, e.g. `, line 12`."""
-    line, step = None, error.__traceback__
-    while step is not None:
-        if step.tb_frame.f_code.co_filename == path:
-            line = step.tb_lineno
-        step = step.tb_next
-    return f", line {line}" if line is not None else ""
+    frames = walk_tb(error.__traceback__)
+    lines = [line for frame, line in frames if frame.f_code.co_filename == path]
+    return f", line {lines[-1]}" if lines else ""
 
 
 def _classes(module: ModuleType) -> dict[str, type[Strategy]]:
@@ -566,7 +547,7 @@ def _made(spec: str, kind: type[Strategy], texts: Mapping[str, str]) -> Strategy
     for field in _fields(kind):
         if field.name not in texts and field.default is field.default_factory is MISSING:
             raise BotError(f"{spec}: {field.name} has no default; add a value, e.g. {field.name}=…")
-    for path in _data_files(kind).values():
+    for path in data_files(kind).values():
         if not path.is_file():
             raise BotError(f"{spec}: its data file {path} is missing.")
     opened: set[Path] = set()

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from pickosim.bots.memory import Memory, Read, memory_of
 from pickosim.bots.strategy import Strategy
-from pickosim.bots.view import METHODS, TableView, Turn
+from pickosim.bots.view import METHODS, NUMBERS, TableView, Turn
 from pickosim.errors import AnswerError, PickosimError
 from pickosim.rules import RuleSet
 
@@ -58,13 +58,13 @@ _DECLARED = re.compile(r"\((\w+),? ?(\w*)\) (int|bool)\d*([^:]*): (.+)", re.DOTA
 
 
 def _declared(name: str, text: str) -> Attribute:
-    found = _DECLARED.match(text)
-    if found is None:
+    declared = _DECLARED.match(text)
+    if declared is None:
         raise PickosimError(
             f"{name} declares no shape and type: pickosim reads its docstrings, which Python drops with -OO or "
             "PYTHONOPTIMIZE=2. Run it without."
         )
-    rows, columns, kind, where, about = found.groups()
+    rows, columns, kind, where, about = declared.groups()
     before = f"{where.strip(', ')}: " if where else ""
     return Attribute(name, rows, columns, kind == "bool", f"{before}{about.rstrip('.')}")
 
@@ -81,7 +81,7 @@ ATTRIBUTES = {
 def entries(turn: Turn, name: str) -> list[Any]:
     """An attribute, one entry per game (one per tile if it is the same in all games).
 
-    Of a set, what is in it, ascending: faces, values of tiles or players.
+    A set becomes a list of what is in it, ascending: faces, values of tiles or players.
     """
     array: NDArray[Any] = getattr(turn, name)
     attribute = ATTRIBUTES[name]
@@ -99,7 +99,6 @@ def entries(turn: Turn, name: str) -> list[Any]:
 
 Option = TypeVar("Option")
 
-_NUMBERS = ("pick", "claim", "rob")
 _LARGEST = 1 << 62
 
 
@@ -227,7 +226,7 @@ class SimpleStrategy(Strategy):
     def __init_subclass__(cls, **options: Any) -> None:
         for name in METHODS:
             if isinstance(method := vars(cls).get(name), FunctionType):
-                setattr(cls, name, _for_many(method, *_CHECKS[name in _NUMBERS]))
+                setattr(cls, name, _for_many(method, *_CHECKS[name in NUMBERS]))
         if isinstance(explain := vars(cls).get("explain"), FunctionType):
             cls.explain = _for_the_first(explain)  # type: ignore[assignment, method-assign]
         super().__init_subclass__(**options)
@@ -259,14 +258,14 @@ def _for_many(
         if isinstance(turn, SimpleTurn):  # called by the bot itself
             return method(self, turn)
 
-        def decide(one: SimpleTurn) -> Any:
-            return checked(method(self, one))
+        def decide(game: SimpleTurn) -> Any:
+            return checked(method(self, game))
 
         with memory_of(self, method.__name__, turn) as memory:
             if not memory.is_off and _shown_as(turn) is SimpleTurn:
-                found = _recalled(memory, turn, decide)
-                if found is not None:
-                    return found.astype(kind)
+                recalled = _recalled(memory, turn, decide)
+                if recalled is not None:
+                    return recalled.astype(kind)
         games, shown = _Games(turn), _shown_as(turn)
         return np.array([decide(shown(games, place)) for place in range(len(turn))], kind)
 
@@ -281,25 +280,25 @@ def _recalled(
     unknown = np.flatnonzero(answers < 0)
     few = turn._only(unknown)
     games, columns, place = _Games(few), memory.columns(few), 0
-    found = np.full(len(few), -1)
-    while (place := memory.next_unknown(columns, place, found)) < len(few):
-        one = SimpleTurn(games, place)
-        found[place] = decide(one)
-        if one._draws:
+    new = np.full(len(few), -1)
+    while (place := memory.next_unknown(columns, place, new)) < len(few):
+        game = SimpleTurn(games, place)
+        new[place] = decide(game)
+        if game._draws:
             memory.is_off = True
             return None
-        columns = memory.extended(columns, few, one._reads)
-        memory.remember(columns, place, one._reads, found[place : place + 1])
+        columns = memory.extended(columns, few, game._reads)
+        memory.remember(columns, place, game._reads, new[place : place + 1])
         place += 1
-    answers[unknown] = found
+    answers[unknown] = new
     return answers
 
 
 def _for_the_first(method: FunctionType) -> Callable[[SimpleStrategy, Turn | SimpleTurn], Any]:
     @wraps(method)
     def answer(self: SimpleStrategy, turn: Turn | SimpleTurn) -> Any:
-        one = turn if isinstance(turn, SimpleTurn) else _shown_as(turn)(_Games(turn), 0)
-        return method(self, one)
+        game = turn if isinstance(turn, SimpleTurn) else _shown_as(turn)(_Games(turn), 0)
+        return method(self, game)
 
     return answer
 

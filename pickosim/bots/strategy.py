@@ -112,6 +112,15 @@ class Strategy(ABC):
         return []
 
 
+def forwarded(method: str) -> Any:
+    """A method for classes that answer all questions in one place, `_answers(method, turn)`."""
+
+    def answer(self: Any, turn: Turn) -> Any:
+        return self._answers(method, turn)
+
+    return answer
+
+
 def own_methods(strategy: Strategy) -> tuple[str, ...]:
     """The methods that a bot defines itself; the others are defaults."""
     kind = type(strategy)

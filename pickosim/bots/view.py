@@ -221,6 +221,9 @@ _FACE_MASK = np.int32((1 << FACES.bit_length()) - 1)
 METHODS = ("use_golden_die", "reroll", "pick", "rob", "stop", "claim", "keep_new_specialist")
 """The methods of a strategy that the engine calls, in the order of a turn."""
 
+NUMBERS = ("pick", "claim", "rob")
+"""Those that are answered with a number; the others with true or false."""
+
 
 class Turn(TableView):
     """What the player on turn sees in n games at P seats with T tiles.
@@ -276,6 +279,12 @@ class Turn(TableView):
             self._bot,
         )
 
+    def _apart(self, games: NDArray[np.int64]) -> Turn:
+        """The same for a repeated question: what a strategy notes then is not for later questions."""
+        part = self._only(games)
+        part._notes = dict(self._notes)
+        return part
+
     def _in_rows(self, rows: NDArray[np.int32]) -> Turn:
         """The same question in other rows of the table."""
         part = self._only(slice(0))
@@ -311,7 +320,7 @@ class Turn(TableView):
     def legal(self) -> BoolArray:
         """(n, 7) bool: faces of the roll that are new this turn, so that they can be set aside."""
         self._only_in("legal", "pick", "reroll")
-        return read_only(_legal(self._hands, self._rows).T)
+        return self._faces(self._hands["new"])
 
     @cached_property
     def no_new_face(self) -> BoolArray:
@@ -330,7 +339,7 @@ class Turn(TableView):
     @cached_property
     def aside(self) -> BoolArray:
         """(n, 7) bool: faces set aside this turn."""
-        return read_only(_aside(self._hands, self._rows).T)
+        return self._faces(self._hands["aside"])
 
     @cached_property
     def total(self) -> IntArray:
@@ -466,6 +475,12 @@ class Turn(TableView):
             raise ValueError(f"the lookup is {wanted} for these rules, not {lookup.shape}")
         return _look_up(lookup, self._hands, self._rows)
 
+    def _faces(self, sets: NDArray[np.uint8]) -> BoolArray:
+        """(n, 7): sets of faces by column; in a set, face f is bit f - 1."""
+        return read_only(
+            tile_columns(sets[self._rows].astype(np.uint32) << np.uint32(1), FACES + 1).T
+        )
+
     def _of_hand(self, column: NDArray[np.uint8]) -> IntArray:
         return read_only(column[self._rows].astype(np.int16))
 
@@ -533,25 +548,6 @@ def _counts(rolls: Rolls, hands: Hands, rows: NDArray[np.int32]) -> NDArray[np.i
         roll: Roll = rolls[hands[rows[k]].roll]
         for face in range(1, FACES + 1):
             out[face, k] = roll.counts[face]
-    return out
-
-
-@kernel
-def _legal(hands: Hands, rows: NDArray[np.int32]) -> NDArray[np.bool_]:
-    out = np.zeros((FACES + 1, len(rows)), np.bool_)
-    for k in range(len(rows)):
-        new = as_int(hands[rows[k]].new)
-        for face in range(1, FACES + 1):
-            out[face, k] = (new >> (face - 1)) & 1
-    return out
-
-
-@kernel
-def _aside(hands: Hands, rows: NDArray[np.int32]) -> NDArray[np.bool_]:
-    out = np.zeros((FACES + 1, len(rows)), np.bool_)
-    for k in range(len(rows)):
-        for face in range(1, FACES + 1):
-            out[face, k] = (as_int(hands[rows[k]].aside) >> (face - 1)) & 1
     return out
 
 

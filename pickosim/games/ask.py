@@ -5,8 +5,10 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import cache, partial
 from time import monotonic, perf_counter
+from traceback import walk_tb
 from typing import Any
 
 import numpy as np
@@ -14,11 +16,11 @@ from numpy.typing import NDArray
 
 import pickosim.strategies
 from pickosim.bots.digest import undeclared
-from pickosim.bots.guard import Guard, is_from_bot, place_in_bot, time_limit
+from pickosim.bots.guard import Guard, guarded, place_in_bot, time_limit
 from pickosim.bots.memory import remembering
 from pickosim.bots.simple import SimpleTurn
 from pickosim.bots.strategy import Strategy
-from pickosim.bots.view import METHODS, TableView, Turn
+from pickosim.bots.view import METHODS, NUMBERS, TableView, Turn
 from pickosim.engine.dice import FACES
 from pickosim.engine.turn import as_faces
 from pickosim.errors import AnswerError, StrategyError, TimeLimitError, suggest
@@ -26,8 +28,7 @@ from pickosim.games.match import Match
 from pickosim.rules import WORM
 from pickosim.solver.valuation import TurnPlan, Valuation, Values, checked_values, values_of
 
-_OPTIONS = {"claim", "rob"}
-_NUMBERS = {"pick", *_OPTIONS}
+_OPTIONS = ("claim", "rob")
 
 AUDIT_EVERY, AUDIT_FIRST = 101, 7
 """One in this many questions to a bot is audited, the first ones more often; odd, so that all methods get their turn."""
@@ -92,17 +93,20 @@ def call(match: Match, turn: Turn, method: str) -> Any:
     bot = bot_of(match, turn)
     if is_built_in(type(bot)):
         return getattr(bot, method)(turn)
-    guard = Guard(lambda: _too_slow(match, turn, method), partial(_check_opened, bot))
-    try:
-        with guard:
-            returned = getattr(bot, method)(turn)
-    except BaseException as error:
-        if not (guard.expired or is_from_bot(error)):
-            raise
-        raise _exception_error(match, turn, method, error, expired=guard.expired) from error
+    explained = partial(_exception_error, match, turn, method)
+    with _guarded(match, turn, method, explained) as guard:
+        returned = getattr(bot, method)(turn)
     if guard.closed_output:
         raise _strategy_error(match, turn, method, 0, "closed standard output")
     return returned
+
+
+def _guarded(
+    match: Match, turn: Turn, method: str, explained: Callable[[BaseException, bool], BaseException]
+) -> AbstractContextManager[Guard]:
+    """Run a method of the strategy."""
+    opens = partial(_check_opened, bot_of(match, turn))
+    return guarded(lambda: _too_slow(match, turn, method), explained, opens)
 
 
 def _check_opened(bot: Strategy, path: str) -> None:
@@ -126,17 +130,15 @@ def ask_values(match: Match, turn: Turn) -> Values:
     """What the results of a turn are worth to the valuation that is asked, outside of a game."""
     bot = bot_of(match, turn)
     assert isinstance(bot, Valuation)
-    guard = Guard(lambda: _too_slow(match, turn, "value"))
-    try:
-        with guard:
-            return values_of(bot, turn)
-    except BaseException as error:
-        if not (guard.expired or is_from_bot(error)):
-            raise
+
+    def explained(error: BaseException, expired: bool) -> StrategyError:
         problem = str(error) if isinstance(error, AnswerError) else _raised(error, type(bot))
-        if guard.expired:
+        if expired:
             problem = f"has not answered within {time_limit():g} seconds"
-        raise StrategyError(f"{match.specs[turn._bot]}: value() {problem}.") from error
+        return StrategyError(f"{match.specs[turn._bot]}: value() {problem}.")
+
+    with guarded(lambda: _too_slow(match, turn, "value"), explained):
+        return values_of(bot, turn)
 
 
 def bot_of(match: Match, turn: Turn) -> Strategy:
@@ -169,7 +171,7 @@ def _raw_answers(match: Match, turn: Turn, method: str) -> NDArray[Any]:
         shape = f"shape {answers.shape}" if answers.shape else repr(raw)
         problem = f"returned {shape} for {len(turn)} games; return an array of shape ({len(turn)},)"
         raise _strategy_error(match, turn, method, 0, problem)
-    kind, wanted = ("iu", "integers") if method in _NUMBERS else ("b", "bool")
+    kind, wanted = ("iu", "integers") if method in NUMBERS else ("b", "bool")
     if answers.dtype.kind not in kind:
         raise _wrong_kind(match, turn, method, answers, wanted)
     return answers
@@ -200,8 +202,7 @@ def _compare(
     match: Match, turn: Turn, method: str, answers: NDArray[Any], places: NDArray[np.int64]
 ) -> None:
     """Ask about some of the games, maybe several times each; the answers must be those that are known."""
-    part = turn._only(places)
-    part._notes = dict(turn._notes)  # what the strategy notes now is not for later questions
+    part = turn._apart(places)
     with remembering(False):
         again = _raw_answers(match, part, method)
     differs = again != answers[places]
@@ -285,7 +286,7 @@ def _wrong_kind(
 
 
 def _exception_error(
-    match: Match, turn: Turn, method: str, error: BaseException, *, expired: bool
+    match: Match, turn: Turn, method: str, error: BaseException, expired: bool
 ) -> StrategyError:
     """The error for an exception, with the first game that raises it on its own, if there is one."""
     is_one = np.all(turn._rows == turn._rows[0])
@@ -297,11 +298,11 @@ def _exception_error(
         problem = (
             f"has not answered within {time_limit():g} seconds{f' ({where})' if where else ''}"
         )
-        said = _strategy_error(
+        sentence = _strategy_error(
             match, turn, asked, place, f"{problem}; --answer-seconds allows more"
         )
-        late = TimeLimitError(str(said))
-        late.bot = said.bot
+        late = TimeLimitError(str(sentence))
+        late.bot = sentence.bot
         return late
     if isinstance(error, AnswerError):
         return _strategy_error(match, turn, asked, place, str(error))
@@ -337,18 +338,17 @@ def _first_failure(
 
 def _failure(match: Match, turn: Turn, method: str, places: range) -> BaseException | None:
     """What a strategy raises when asked about some of the games, or about one twice over."""
-    few = turn._only(np.array(places if len(places) > 1 else [*places] * 2))
-    few._notes = dict(turn._notes)
-    bot = bot_of(match, turn)
-    guard = Guard(lambda: _too_slow(match, few, method), partial(_check_opened, bot))
+    few = turn._apart(np.array(places if len(places) > 1 else [*places] * 2))
     try:
-        with guard:
-            getattr(bot, method)(few)
-    except BaseException as error:
-        if guard.expired or is_from_bot(error):
-            return error
-        raise
+        with _guarded(match, few, method, lambda error, _: _Failed(error)):
+            getattr(bot_of(match, turn), method)(few)
+    except _Failed as failed:
+        return failed.__cause__
     return None
+
+
+class _Failed(Exception):  # noqa: N818 (never shown)
+    pass
 
 
 def failing(turn: Turn, question: Callable[[Turn], object]) -> NDArray[np.int64]:
@@ -356,51 +356,46 @@ def failing(turn: Turn, question: Callable[[Turn], object]) -> NDArray[np.int64]
 
     Found by bisection, so that the others are asked about few times.
     """
-    found: list[int] = []
+    failed: list[int] = []
 
     def search(places: NDArray[np.int64]) -> None:
-        part = turn._only(places)
-        part._notes = dict(turn._notes)
+        part = turn._apart(places)
         try:
             question(part)
         except TimeLimitError:
             raise
         except StrategyError:
             if len(places) == 1:
-                found.extend(places)
+                failed.extend(places)
                 return
             for half in np.array_split(places, 2):
                 search(half)
 
     search(np.arange(len(turn)))
-    return np.array(found, np.int64)
+    return np.array(failed, np.int64)
 
 
 def _raised(error: BaseException, kind: type[Strategy]) -> str:
     """An exception in words: what, where in the bot's file, and a hint for common mistakes."""
-    said = f"raised {type(error).__name__}: {error}".rstrip(": ")
-    if isinstance(error, ValueError) and "truth value of an array" in said:
-        said = said.partition(". Use")[0] + (
+    text = f"raised {type(error).__name__}: {error}".rstrip(": ")
+    if isinstance(error, ValueError) and "truth value of an array" in text:
+        text = text.partition(". Use")[0] + (
             "; on arrays use & | ~ with parentheses around comparisons, e.g. "
             "turn.can_claim & (turn.total >= 25), not and, or, not, if"
         )
-    if isinstance(error, ValueError) and "read-only" in said:
-        said += "; the arrays of a turn are read-only: make a copy() to change one"
+    if isinstance(error, ValueError) and "read-only" in text:
+        text += "; the arrays of a turn are read-only: make a copy() to change one"
     if isinstance(error, AttributeError) and isinstance(error.obj, TableView | SimpleTurn):
         public = [name for name in dir(type(error.obj)) if not name.startswith("_")]
-        said += suggest(str(error.name), public)
+        text += suggest(str(error.name), public)
     where = place_in_bot(error, kind)
-    return f"{said} ({where})" if where else said
+    return f"{text} ({where})" if where else text
 
 
 def _is_in_value(error: BaseException) -> bool:
     """Whether an exception came from what a valuation says of a position, and not from a method that was asked."""
-    step = error.__traceback__
-    while step is not None:
-        if step.tb_frame.f_code is checked_values.__code__:
-            return True
-        step = step.tb_next
-    return False
+    code = checked_values.__code__
+    return any(frame.f_code is code for frame, _ in walk_tb(error.__traceback__))
 
 
 def _too_slow(match: Match, turn: Turn, method: str) -> str:

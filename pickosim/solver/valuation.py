@@ -12,16 +12,16 @@ will do, and choices that differ by less than a hundred-thousandth of that are t
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from math import frexp, ldexp
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pickosim.bots.strategy import Strategy
-from pickosim.bots.view import METHODS, After, BoolArray, FloatArray, IntArray, Turn
+from pickosim.bots.view import METHODS, After, Array, BoolArray, FloatArray, IntArray, Turn
 from pickosim.engine.claim import best_by_total, best_claim, claims
 from pickosim.engine.dice import FACES
 from pickosim.engine.kernels import as_int, kernel
@@ -52,6 +52,8 @@ from pickosim.solver.solve import (
     should_stop,
     solve,
 )
+
+At = TypeVar("At", Standing, Rolled)
 
 
 class Values(NamedTuple):
@@ -90,25 +92,13 @@ class Valuation(Strategy):
         return None
 
     def pick(self, turn: Turn) -> NDArray[np.uint8]:
-        faces = np.zeros(len(turn), np.uint8)
-        for plan in _plans(self, turn):
-            at = _rolled(turn, plan.games)
-            faces[plan.games] = best_face(plan.graph, plan.solutions, at, SINGLE_TOLERANCE)
-        return faces
+        return _decided(self, turn, np.zeros(len(turn), np.uint8), best_face, Rolled)
 
     def stop(self, turn: Turn) -> BoolArray:
-        stops = np.zeros(len(turn), np.bool_)
-        for plan in _plans(self, turn):
-            at = _standing(turn, plan.games)
-            stops[plan.games] = should_stop(plan.graph, plan.solutions, at, SINGLE_TOLERANCE)
-        return stops
+        return _decided(self, turn, np.zeros(len(turn), np.bool_), should_stop, Standing)
 
     def reroll(self, turn: Turn) -> BoolArray:
-        rerolls = np.zeros(len(turn), np.bool_)
-        for plan in _plans(self, turn):
-            at = _rolled(turn, plan.games)
-            rerolls[plan.games] = should_reroll(plan.graph, plan.solutions, at, SINGLE_TOLERANCE)
-        return rerolls
+        return _decided(self, turn, np.zeros(len(turn), np.bool_), should_reroll, Rolled)
 
     def use_golden_die(self, turn: Turn) -> BoolArray:
         values, every = known_values(self, turn), np.arange(len(turn))
@@ -226,9 +216,7 @@ def known_values(strategy: Valuation, turn: Turn) -> Values:
     A strategy is asked once per turn; what it said is kept for the questions that follow.
     """
     parts: list[tuple[NDArray[np.int32], Values]] = turn._notes.get("values", [])
-    unknown = np.unique(turn._rows)
-    for rows, _ in parts:
-        unknown = np.setdiff1d(unknown, rows)
+    unknown = _unknown(turn, parts)
     if len(unknown):
         values = values_of(strategy, turn._in_rows(unknown))
         parts = [*parts, (unknown, values)]
@@ -239,6 +227,12 @@ def known_values(strategy: Valuation, turn: Turn) -> Values:
     )
     order = np.argsort(rows)
     return together.only(order[np.searchsorted(rows[order], turn._rows)])
+
+
+def _unknown(turn: Turn, kept: Sequence[tuple[NDArray[np.int32], object]]) -> NDArray[np.int32]:
+    """The rows of a turn about which nothing is kept."""
+    known = [rows for rows, _ in kept]
+    return np.setdiff1d(turn._rows, np.concatenate(known) if known else [])
 
 
 def _now(turn: Turn) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
@@ -407,9 +401,7 @@ def _prefers_golden(golden: Numbers, plain: Numbers) -> BoolArray:
 def _plans(strategy: Valuation, turn: Turn) -> list[Plan]:
     """The solutions for a question about dice; they are kept for the questions that follow."""
     kept: list[tuple[NDArray[np.int32], Plan]] = turn._notes.get("plans", [])
-    unknown = np.unique(turn._rows)
-    for rows, _ in kept:
-        unknown = np.setdiff1d(unknown, rows)
+    unknown = _unknown(turn, kept)
     if len(unknown):
         part = turn._in_rows(unknown)
         values = known_values(strategy, part)
@@ -431,14 +423,20 @@ def _plans(strategy: Valuation, turn: Turn) -> list[Plan]:
     return plans
 
 
-def _rolled(turn: Turn, games: NDArray[np.int64]) -> Rolled:
+def _at(kind: type[At], turn: Turn, games: NDArray[np.int64]) -> At:
+    """Where games are in their turns."""
     rows = turn._rows[games]
-    return Rolled(*(turn._hands[name][rows] for name in Rolled._fields))
+    return kind(*(turn._hands[name][rows] for name in kind._fields))
 
 
-def _standing(turn: Turn, games: NDArray[np.int64]) -> Standing:
-    rows = turn._rows[games]
-    return Standing(*(turn._hands[name][rows] for name in Standing._fields))
+def _decided(
+    strategy: Valuation, turn: Turn, out: Array, decide: Callable[..., Any], kind: type[At]
+) -> Array:
+    """(n,): decisions by the solutions, written to `out`."""
+    for plan in _plans(strategy, turn):
+        at = _at(kind, turn, plan.games)
+        out[plan.games] = decide(plan.graph, plan.solutions, at, SINGLE_TOLERANCE)
+    return out
 
 
 # ------------------------------------------------------------------------------------- whole turns
@@ -613,9 +611,9 @@ def _explain_dice(strategy: Valuation, turn: Turn) -> list[tuple[str, float]]:
     solution = solve(plan.graph, payoffs_of(turn, known_values(strategy, turn), plan.graph))[0]
     weasel = int(turn._hands["weasel"][turn._rows[0]]) * (len(plan.graph.base) - 1)
     if turn.question == "stop":
-        stop, roll_on = slots_at(plan.graph, _standing(turn, plan.games), 0, weasel)
+        stop, roll_on = slots_at(plan.graph, _at(Standing, turn, plan.games), 0, weasel)
         return [("stop", float(solution[stop])), ("roll on", float(solution[roll_on]))]
-    at = _rolled(turn, plan.games)
+    at = _at(Rolled, turn, plan.games)
     options = []
     for face in range(1, FACES + 1):
         if turn.legal[0, face]:
@@ -625,6 +623,6 @@ def _explain_dice(strategy: Valuation, turn: Turn) -> list[tuple[str, float]]:
     if turn.question == "reroll":
         if not options:
             options.append(("fail", float(known_values(strategy, turn).fail[_now(turn)][0])))
-        _, again = slots_at(plan.graph, _standing(turn, plan.games), 0, 0)
+        _, again = slots_at(plan.graph, _at(Standing, turn, plan.games), 0, 0)
         options.append(("roll these dice again", float(solution[again])))
     return options
