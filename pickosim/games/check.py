@@ -14,7 +14,7 @@ import platform
 import random
 import signal
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -55,8 +55,8 @@ from pickosim.bots.loading import (
 )
 from pickosim.bots.memory import remembering
 from pickosim.bots.simple import SimpleStrategy, SimpleTurn
-from pickosim.bots.strategy import Strategy, own_methods
-from pickosim.bots.view import METHODS, After, BoolArray, Turn
+from pickosim.bots.strategy import Strategy, forwarded, own_methods
+from pickosim.bots.view import METHODS, After, Turn
 from pickosim.engine.tally import Tally
 from pickosim.errors import BotError, StrategyError, TimeLimitError
 from pickosim.games.batch import BATCH, play_games
@@ -65,35 +65,35 @@ from pickosim.rule_files import PRESETS, load_rules
 from pickosim.rules import RuleSet
 from pickosim.solver.valuation import Valuation
 
+LEGAL = "legal moves"
+REPEATABLE = "same seed, same games"
+BATCH_SIZE = "any batch size"
+MEMORY = "no memory"
+INPUTS = "inputs unchanged"
+PRIVATE = "nothing private"
+OUTSIDE = "nothing from outside"
+PRINTS = "nothing printed"
+NAMES = "names of methods"
+PROCESS = "another process"
+PLAY = "sensible play"
+PARAMETERS = "parameters"
+SPEED = "speed"
+COMPARISONS = {OUTSIDE, REPEATABLE, BATCH_SIZE, MEMORY, PROCESS}
+"""Points that one mistake breaks together: games that differ. After the first, the others say nothing new."""
+
 
 class Around(Strategy):
     """Answers like another bot; subclasses look at the question and the answer."""
 
     bot: Strategy
 
-    def pick(self, turn: Turn) -> NDArray[Any]:
-        return self._answer("pick", turn)
+    pick, stop, claim = forwarded("pick"), forwarded("stop"), forwarded("claim")
+    reroll, use_golden_die = forwarded("reroll"), forwarded("use_golden_die")
+    keep_new_specialist, rob = forwarded("keep_new_specialist"), forwarded("rob")
 
-    def stop(self, turn: Turn) -> BoolArray:
-        return self._answer("stop", turn)
-
-    def claim(self, turn: Turn) -> NDArray[Any]:
-        return self._answer("claim", turn)
-
-    def reroll(self, turn: Turn) -> BoolArray:
-        return self._answer("reroll", turn)
-
-    def use_golden_die(self, turn: Turn) -> BoolArray:
-        return self._answer("use_golden_die", turn)
-
-    def keep_new_specialist(self, turn: Turn) -> BoolArray:
-        return self._answer("keep_new_specialist", turn)
-
-    def rob(self, turn: Turn) -> NDArray[Any]:
-        return self._answer("rob", turn)
-
-    def _answer(self, method: str, turn: Turn) -> NDArray[Any]:
-        raise NotImplementedError
+    def _answers(self, method: str, turn: Turn) -> NDArray[Any]:
+        answers: NDArray[Any] = getattr(self.bot, method)(turn)
+        return answers
 
 
 class ChangeDetector(Around):
@@ -102,23 +102,24 @@ class ChangeDetector(Around):
     changes: list[tuple[str, int]] = field(default_factory=list)
     """What was changed, and the number of a game in which it happened."""
 
-    def _answer(self, method: str, turn: Turn) -> NDArray[Any]:
+    def _answers(self, method: str, turn: Turn) -> NDArray[Any]:
         # As bytes: records have padding between their fields, which copies of records omit.
         engine = {
-            "books": turn._books.view(np.uint8),
-            "table": turn._table.view(np.uint8),
-            "hands": turn._hands.view(np.uint8),
+            name: getattr(turn, f"_{name}").view(np.uint8) for name in ("books", "table", "hands")
         }
         before = {name: content.copy() for name, content in engine.items()}
-        answers: NDArray[Any] = getattr(self.bot, method)(turn)
+        answers = super()._answers(method, turn)
         changed = [f"turn.{name}" for name in _altered_views(turn)]
         for name, content in engine.items():
             if not np.array_equal(content, before[name]):
                 content[:] = before[name]
                 changed.append(f"the engine's {name}")
-        game = int(turn._table["game"][turn._rows[0]])
-        self.changes += [(f"{method}() changes {name}", game) for name in changed]
+        self.changes += [(f"{method}() changes {name}", _first_game(turn)) for name in changed]
         return answers
+
+
+def _first_game(turn: Turn) -> int:
+    return int(turn._table["game"][turn._rows[0]])
 
 
 def _altered_views(turn: Turn) -> list[str]:
@@ -137,36 +138,46 @@ class Repeater(Around):
     """The methods that then answer otherwise, and a game."""
     asked: Counter[str] = field(default_factory=Counter)
 
-    def _answer(self, method: str, turn: Turn) -> NDArray[Any]:
-        answers: NDArray[Any] = getattr(self.bot, method)(turn)
+    def _answers(self, method: str, turn: Turn) -> NDArray[Any]:
+        answers = super()._answers(method, turn)
         self.asked[method] += 1
         if self.asked[method] in (1, 3, 10):
             places = np.resize(np.arange(len(turn)), BATCH)
-            many = turn._only(places)
-            many._notes = dict(turn._notes)
-            again = np.asarray(getattr(self.bot, method)(many))
-            if not np.array_equal(again, np.asarray(answers)[places]):
-                self.differences.append((method, int(turn._table["game"][turn._rows[0]])))
+            again = super()._answers(method, turn._apart(places))
+            if not np.array_equal(np.asarray(again), np.asarray(answers)[places]):
+                self.differences.append((method, _first_game(turn)))
         return answers
+
+
+class StopCounter(Around):
+    """Counts how often a bot stops, and how often it does so with nothing to claim."""
+
+    stops: int = 0
+    empty_stops: int = 0
+
+    def _answers(self, method: str, turn: Turn) -> NDArray[Any]:
+        answers = super()._answers(method, turn)
+        if method == "stop":
+            stops = np.asarray(answers)
+            self.stops += int(stops.sum())
+            self.empty_stops += int((stops & ~turn.can_claim).sum())
+        return answers
+
+
+# ---------------------------------------------------------------- what a bot uses besides its turn
 
 
 class Onlooker(Around):
     """Records what a bot uses besides what it is shown."""
 
-    def __post_init__(self) -> None:
-        self.private: list[tuple[str, str]] = []
-        """Private attributes that the bot uses, and where."""
-        self.outside: list[tuple[str, str]] = []
-        """Functions that ask the clock and the like, and where they are called."""
-        self.prints: list[str] = []
-        """Methods that print."""
-        self.called: set[CodeType] = set()
-        """The bot's functions that were called."""
+    faults: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    """What is wrong, by point of the contract."""
+    called: set[CodeType] = field(default_factory=set)
+    """The bot's functions that were called."""
 
-    def _answer(self, method: str, turn: Turn) -> NDArray[Any]:
+    def _answers(self, method: str, turn: Turn) -> NDArray[Any]:
         with self.watching(f"{method}()"):
-            answers: NDArray[Any] = getattr(self.bot, method)(_shown(turn, self))
-        return answers
+            return super()._answers(method, _shown(turn, self))
 
     @contextmanager
     def watching(self, what: str) -> Iterator[None]:
@@ -178,22 +189,27 @@ class Onlooker(Around):
         finally:
             sys.setprofile(before)
         if times_printed() > printed:
-            self.prints.append(what)
+            message = f"{what} prints; a run would print that many times, on standard error"
+            self.faults[PRINTS].append(message)
 
     def _profile(self, frame: FrameType, event: str, called: Any) -> None:
         if event == "c_call" and in_bot(frame):
-            name = _outside_builtin(called)
-            if name:
-                self.outside.append((f"{name}()", _place(frame)))
-        elif event == "call":
-            if in_bot(frame):
-                self.called.add(frame.f_code)
-            elif frame.f_code in _OUTSIDE_CODE and (caller := _calling_bot(frame)):
-                self.outside.append((_OUTSIDE_CODE[frame.f_code], _place(caller)))
+            self._uses_from_outside(_outside_builtin(called), frame)
+        elif event == "call" and in_bot(frame):
+            self.called.add(frame.f_code)
+        elif event == "call" and (name := _OUTSIDE_CODE.get(frame.f_code)):
+            self._uses_from_outside(name, _calling_bot(frame))
+
+    def _uses_from_outside(self, name: str, frame: FrameType | None) -> None:
+        if name and frame:
+            message = (
+                f"the bot uses {name} ({_place(frame)}); an answer may depend only on the turn"
+            )
+            self.faults[OUTSIDE].append(message)
 
     def misspelt(self) -> Iterator[tuple[str, str]]:
         """Methods of the bot that were never called, with the one that may be meant."""
-        known = set(dir(Strategy)) | set(dir(Valuation))
+        known = {*dir(Strategy), *dir(Valuation)}
         missing = [name for name in METHODS if name not in own_methods(self.bot)]
         for kind in type(self.bot).__mro__:
             if kind is Strategy or kind.__module__.startswith(f"{Valuation.__module__}"):
@@ -201,34 +217,25 @@ class Onlooker(Around):
             for name, member in vars(kind).items():
                 if name.startswith("_") or name in known or not isinstance(member, FunctionType):
                     continue
-                if member.__code__ not in self.called:
-                    meant = OTHER_NAMES.get(name) or next(
-                        iter(get_close_matches(name, missing, n=1)), None
-                    )
-                    if meant in missing:
-                        yield name, str(meant)
+                similar = get_close_matches(name, missing, n=1)
+                meant = OTHER_NAMES.get(name, *similar) if similar else OTHER_NAMES.get(name)
+                if member.__code__ not in self.called and meant in missing:
+                    yield name, str(meant)
 
 
 OTHER_NAMES = {
-    "use_weasel": "reroll",
-    "weasel": "reroll",
-    "roll_again": "reroll",
-    "take": "claim",
-    "choose_tile": "claim",
-    "steal_bratworm": "rob",
-    "take_bratworm": "rob",
+    **dict.fromkeys(("use_weasel", "weasel", "roll_again"), "reroll"),
+    **dict.fromkeys(("take", "choose_tile"), "claim"),
+    **dict.fromkeys(("steal_bratworm", "take_bratworm"), "rob"),
 }
 """Names that authors may give to optional methods."""
 
-_ENVIRON = type(os.environ)
+_RANDOM = ("choice", "choices", "randrange", "randint", "sample", "shuffle", "uniform")
 
 _OUTSIDE_CODE: dict[CodeType, str] = {
-    _ENVIRON.__getitem__.__code__: "os.environ",
+    type(os.environ).__getitem__.__code__: "os.environ",
     platform.uname.__code__: "platform.uname()",
-    **{
-        getattr(random.Random, name).__code__: f"random.{name}()"
-        for name in ("choice", "choices", "randrange", "randint", "sample", "shuffle", "uniform")
-    },
+    **{getattr(random.Random, name).__code__: f"random.{name}()" for name in _RANDOM},
 }
 """Python functions that ask the environment and the like."""
 
@@ -245,16 +252,16 @@ _OUTSIDE_SYSTEM = {
 
 
 def _outside_builtin(called: Any) -> str:
-    """The name of a built-in function that asks the clock and the like; empty for any other."""
+    """The call of a built-in function that asks the clock and the like; empty for any other."""
     name, module = getattr(called, "__name__", ""), getattr(called, "__module__", None)
     owner = getattr(called, "__self__", None)
     if module == "time" and name != "sleep":
-        return f"time.{name}"
+        return f"time.{name}()"
     if module in ("posix", "nt") and name in _OUTSIDE_SYSTEM:
-        return f"os.{name}"
+        return f"os.{name}()"
     if isinstance(owner, type) and issubclass(owner, date) and name in ("now", "today", "utcnow"):
-        return f"{owner.__name__}.{name}"
-    return f"random.{name}" if isinstance(owner, random.Random) else ""
+        return f"{owner.__name__}.{name}()"
+    return f"random.{name}()" if isinstance(owner, random.Random) else ""
 
 
 def _calling_bot(frame: FrameType) -> FrameType | None:
@@ -271,79 +278,59 @@ def _place(frame: FrameType) -> str:
     return f"{frame.f_code.co_filename}, line {frame.f_lineno}"
 
 
-class _ShownTurn(Turn):
-    """A turn that records which private attributes a bot uses."""
+class _Shown:
+    """Records which private attributes a bot uses; Python itself uses names such as __class__."""
 
     def __getattribute__(self, name: str) -> Any:
-        if name.startswith("_"):
-            _record_private(self, "turn", name)
+        if name.startswith("_") and (name == "__dict__" or not name.endswith("__")):
+            caller = sys._getframe(1)
+            if in_bot(caller):
+                word = "after" if issubclass(type(self), After) else "turn"
+                message = (
+                    f"the bot uses {word}.{name} ({_place(caller)}), "
+                    "which is not part of what a strategy may see"
+                )
+                _onlooker(self).faults[PRIVATE].append(message)
         return super().__getattribute__(name)
 
+
+def _onlooker(view: Any) -> Onlooker:
+    content = object.__getattribute__(view, "__dict__")
+    onlooker: Onlooker = content.get("onlooker") or _onlooker(content["_games"].turn)
+    return onlooker
+
+
+class _ShownTurn(_Shown, Turn):
     def _only(self, games: slice | NDArray[np.int64]) -> Turn:
-        return _shown(super()._only(games), vars(self)["onlooker"])
+        return _shown(super()._only(games), _onlooker(self))
 
     def results(self) -> After:
-        return _shown(super().results(), vars(self)["onlooker"])
+        return _shown(super().results(), _onlooker(self))
 
     def after_fail(self) -> After:
-        return _shown(super().after_fail(), vars(self)["onlooker"])
+        return _shown(super().after_fail(), _onlooker(self))
 
 
-class _ShownAfter(After):
-    """Results of a turn that record which private attributes a bot uses."""
-
-    def __getattribute__(self, name: str) -> Any:
-        if name.startswith("_"):
-            _record_private(self, "after", name)
-        return super().__getattribute__(name)
+class _ShownAfter(_Shown, After):
+    pass
 
 
-class _ShownSimpleTurn(SimpleTurn):
-    """One game of a turn that records which private attributes a bot uses."""
-
-    def __getattribute__(self, name: str) -> Any:
-        if name.startswith("_"):
-            _record_private(object.__getattribute__(self, "_games").turn, "turn", name)
-        return super().__getattribute__(name)
+class _ShownSimpleTurn(_Shown, SimpleTurn):
+    pass
 
 
-Shown = TypeVar("Shown", Turn, After)
+View = TypeVar("View", Turn, After)
 
 
-def _shown(view: Shown, onlooker: Onlooker) -> Shown:
+def _shown(view: View, onlooker: Onlooker) -> View:
     """The same view, as a copy that records the use of private attributes."""
     shown = copy(view)
-    vars(shown)["onlooker"] = onlooker
-    vars(shown)["simple_turn"] = _ShownSimpleTurn
-    kind: Any = _ShownTurn if isinstance(view, Turn) else _ShownAfter
-    shown.__class__ = kind
+    vars(shown).update(onlooker=onlooker, simple_turn=_ShownSimpleTurn)
+    shown.__class__ = _ShownTurn if isinstance(view, Turn) else _ShownAfter  # type: ignore[assignment]
     return shown
 
 
-def _record_private(view: Turn | After, word: str, name: str) -> None:
-    """Record the use of a private attribute by the bot; Python itself uses names such as __class__."""
-    caller = sys._getframe(2)
-    if in_bot(caller) and (name == "__dict__" or not name.endswith("__")):
-        onlooker: Onlooker = object.__getattribute__(view, "__dict__")["onlooker"]
-        onlooker.private.append((f"{word}.{name}", _place(caller)))
-
-
 # ---------------------------------------------------------------------------------------- oddities
-
-
-class StopCounter(Around):
-    """Counts how often a bot stops, and how often it does so with nothing to claim."""
-
-    def __post_init__(self) -> None:
-        self.stops = self.empty_stops = 0
-
-    def _answer(self, method: str, turn: Turn) -> NDArray[Any]:
-        answers: NDArray[Any] = getattr(self.bot, method)(turn)
-        if method == "stop":
-            stops = np.asarray(answers)
-            self.stops += int(stops.sum())
-            self.empty_stops += int((stops & ~turn.can_claim).sum())
-        return answers
 
 
 def missing_parentheses(kind: type[Strategy]) -> str:
@@ -396,23 +383,6 @@ def other_values(bot: Strategy) -> Iterator[tuple[str, list[Any]]]:
 
 # --------------------------------------------------------------------------------------- the check
 
-
-LEGAL = "legal moves"
-REPEATABLE = "same seed, same games"
-BATCH_SIZE = "any batch size"
-MEMORY = "no memory"
-INPUTS = "inputs unchanged"
-PRIVATE = "nothing private"
-OUTSIDE = "nothing from outside"
-PRINTS = "nothing printed"
-NAMES = "names of methods"
-PROCESS = "another process"
-PLAY = "sensible play"
-PARAMETERS = "parameters"
-SPEED = "speed"
-COMPARISONS = {OUTSIDE, REPEATABLE, BATCH_SIZE, MEMORY, PROCESS}
-"""Points that one mistake breaks together: games that differ. After the first, the others say nothing new."""
-
 MOST_EMPTY_STOPS = 0.2
 """Share of stops with nothing to claim above which a bot is odd: those that look ahead stop so when no roll can help."""
 
@@ -429,6 +399,14 @@ class Finding:
     message: str
     odd: bool = False
     """Legal, but hardly meant."""
+
+
+class ContractError(Exception):
+    """What breaks a point of the contract."""
+
+
+class OddError(Exception):
+    """What is legal, but hardly meant."""
 
 
 @dataclass(frozen=True)
@@ -507,8 +485,8 @@ class Trial:
         forget_file(type(onlooker.bot))
         with onlooker.watching("the file"):
             onlooker.bot = self.new_bot()
-        for seating in self.seatings:
-            play_games(self.match(seating, onlooker), 0, self.effort.games)
+        for match in self.matches(onlooker):
+            play_games(match, 0, self.effort.games)
         return onlooker
 
     def new_bot(self) -> Strategy:
@@ -520,22 +498,9 @@ class Trial:
         match = make_match([strategy if own else RIVAL for own in seating.own], seating.rules)
         return replace(match, specs=tuple(self.spec if own else RIVAL for own in seating.own))
 
-    def for_worker(self) -> Trial:
-        """The trial to send to another process: with the path to load the bot from, or the bot itself."""
-        by_path = isinstance(self.bot, str) and (
-            is_file(self.bot) or is_command(self.bot) or self.packed
-        )
-        return Trial(self.bot if by_path else self.new_bot(), self.effort)
-
-    @property
-    def packed(self) -> dict[str, bytes]:
-        """The bot for another process, if it was given as a Python object."""
-        return packed([self.spec])
-
-
-def _why_not(bot: Strategy) -> str:
-    """Why a bot does not play the simplest game."""
-    return bot.objection(load_rules("classic"), 2)
+    def matches(self, strategy: Strategy) -> list[Match]:
+        """The matches that are compared, with a strategy in place of the bot."""
+        return [self.match(seating, strategy) for seating in self.seatings]
 
 
 def check_bot(
@@ -555,8 +520,9 @@ def check_bot(
     ):
         bot = trial.new_bot()  # raises an error if the bot cannot be loaded
         if not trial.seatings:
+            why_not = bot.objection(load_rules("classic"), 2)
             raise BotError(
-                f"{trial.spec} plays by none of the presets, so it cannot be checked: {_why_not(bot)}"
+                f"{trial.spec} plays by none of the presets, so it cannot be checked: {why_not}"
             )
         # Submitted first because the process takes a second or two to start.
         trial = replace(trial, elsewhere=_submitted(process, trial))
@@ -566,25 +532,30 @@ def check_bot(
             if point in COMPARISONS and wrong & COMPARISONS:
                 continue
             try:
-                finding = check(trial)
+                yield Finding(point, True, check(trial))
+            except OddError as odd:
+                yield Finding(point, True, str(odd), odd=True)
             except TimeLimitError as error:
                 yield Finding(point, False, str(error))
                 return  # every other point would take as long
-            except StrategyError as error:
-                if games_stop:
-                    continue
-                finding = Finding(point, False, f"a game stops: {error}")
-                games_stop = True
-            if not finding.ok:
+            except (ContractError, StrategyError) as error:
+                message = str(error)
+                if isinstance(error, StrategyError):
+                    if games_stop:
+                        continue
+                    message = f"a game stops: {error}"
+                games_stop |= point == LEGAL or isinstance(error, StrategyError)
                 wrong.add(point)
-                games_stop |= point == LEGAL
-            yield finding
+                yield Finding(point, False, message)
 
 
 # ------------------------------------------------------------------------------------- the contract
 
+Check = Callable[[Trial], str]
+"""What was tested; raises `ContractError` or `OddError`."""
 
-def check_legal(trial: Trial) -> Finding:
+
+def check_legal(trial: Trial) -> str:
     """Moves are legal with every preset and number of players, with itself and with `random`."""
     every = legal_seatings(trial.effort)
     seatings = trial.played(every)
@@ -599,171 +570,141 @@ def check_legal(trial: Trial) -> Finding:
     if mistakes:
         where = _where([seating for seating, _ in mistakes], seatings)
         broken = f"games stop with an error in {len(mistakes)} of {len(seatings)} matches{where}"
-        return Finding(LEGAL, False, f"{broken}. The first error: {mistakes[0][1]}")
-    sizes = f"{min(trial.effort.players)} to {max(trial.effort.players)} players"
-    played = f"{len(seatings)} matches: {len(PRESETS)} presets, {sizes}, with itself and {RIVAL}"
+        raise ContractError(f"{broken}. The first error: {mistakes[0][1]}")
     if left_out := len(every) - len(seatings):
-        played = f"{len(seatings)} matches{_where(seatings, every)}; it declines {left_out} others"
-    return Finding(LEGAL, True, played)
+        return f"{len(seatings)} matches{_where(seatings, every)}; it declines {left_out} others"
+    sizes = f"{min(trial.effort.players)} to {max(trial.effort.players)} players"
+    return f"{len(seatings)} matches: {len(PRESETS)} presets, {sizes}, with itself and {RIVAL}"
 
 
-def check_repeatable(trial: Trial) -> Finding:
+def check_repeatable(trial: Trial) -> str:
     """Two runs with the same seed give the same games."""
-    right = f"two runs of {len(trial.seatings)} × {trial.effort.games} games are equal"
     wrong = (
         "two runs with the same seed differ; use only turn.random() for chance, "
         "and store nothing between calls"
     )
-    return _compared(REPEATABLE, trial, results(trial), right, wrong)
+    _compare(trial, results(trial), wrong)
+    return f"two runs of {len(trial.seatings)} × {trial.effort.games} games are equal"
 
 
-def check_batch_size(trial: Trial) -> Finding:
+def check_batch_size(trial: Trial) -> str:
     """A game is the same in small batches, in large batches and alone."""
-    right = f"the same answers about 1, {SMALL_BATCH} and {BATCH:,} games at once"
     wrong = (
         "a game depends on other games of the batch; "
         "an answer may depend only on its own game's row of the turn"
     )
-    finding = _compared(BATCH_SIZE, trial, results(trial, batch=SMALL_BATCH), right, wrong)
-    if not finding.ok:
-        return finding
-    games, single_games = trial.effort.games, trial.effort.single_games
+    _compare(trial, results(trial, batch=SMALL_BATCH), wrong)
+    games, step = trial.effort.games, max(1, trial.effort.games // trial.effort.single_games)
     for seating, together in zip(trial.seatings, trial.reference, strict=True):
         match = trial.match(seating, trial.new_bot())
-        for game in range(0, games, max(1, games // single_games)):
-            if first_difference(_only(together, game), play_games(match, game, 1)) is not None:
-                return Finding(BATCH_SIZE, False, _with_replay(wrong, match, game))
+        for game in range(0, games, step):
+            alone = Tally._make(column[game : game + 1] for column in together)
+            if first_difference(alone, play_games(match, game, 1)) is not None:
+                raise _differs(wrong, match, game)
         repeater = Repeater(trial.new_bot())
         play_games(trial.match(seating, repeater), 0, games)
         for method, game in repeater.differences:
             what = f"{method}() answers otherwise when asked about {BATCH:,} games at once"
-            return Finding(BATCH_SIZE, False, _with_replay(f"{what}; {wrong}", match, game))
-    return finding
+            raise _differs(f"{what}; {wrong}", match, game)
+    return f"the same answers about 1, {SMALL_BATCH} and {BATCH:,} games at once"
 
 
-def check_memory(trial: Trial) -> Finding:
+def check_memory(trial: Trial) -> str:
     """A game is the same before and after games with other rules and players."""
-    right = "the same games before and after games with other rules"
     wrong = (
         "a game depends on the games before it; "
         "a bot may store nothing between calls that changes an answer"
     )
-    finding = _compared(MEMORY, trial, results(trial, backwards=True), right, wrong)
-    if not (finding.ok and issubclass(trial.kind, SimpleStrategy | Command)):
-        return finding
-    with remembering(True):
-        again = results(trial)
-    wrong = (
-        "a game depends on more than what the bot reads of it, so its answers cannot be remembered"
-    )
-    return _compared(MEMORY, trial, again, right, wrong)
+    _compare(trial, results(trial, backwards=True), wrong)
+    if issubclass(trial.kind, SimpleStrategy | Command):
+        with remembering(True):
+            again = results(trial)
+        wrong = "a game depends on more than what the bot reads of it, so its answers cannot be remembered"
+        _compare(trial, again, wrong)
+    return "the same games before and after games with other rules"
 
 
-def check_inputs(trial: Trial) -> Finding:
+def check_inputs(trial: Trial) -> str:
     """The bot changes nothing that it is shown."""
     for seating in trial.seatings:
         detector = ChangeDetector(trial.new_bot())
         match = trial.match(seating, detector)
         play_games(match, 0, trial.effort.games)
-        if detector.changes:
-            what, game = detector.changes[0]
-            return Finding(INPUTS, False, _with_replay(f"{what}, which is read-only", match, game))
-    return Finding(INPUTS, True, "the bot changes nothing that it is shown")
+        for what, game in detector.changes:
+            raise _differs(f"{what}, which is read-only", match, game)
+    return "the bot changes nothing that it is shown"
 
 
-def check_private(trial: Trial) -> Finding:
-    """The bot uses nothing of a turn whose name begins with an underscore, such as the coming dice."""
-    if issubclass(trial.kind, Command):
-        return Finding(PRIVATE, True, "a program gets only what a strategy may see")
-    for what, place in trial.seen.private:
-        message = f"the bot uses {what} ({place}), which is not part of what a strategy may see"
-        return Finding(PRIVATE, False, message)
-    return Finding(PRIVATE, True, "the bot uses only what a strategy may see")
+def _seen(point: str, right: str, of_program: str) -> Check:
+    """The check of a point whose faults are seen while the bot plays, unless it is a program."""
+
+    def check(trial: Trial) -> str:
+        if issubclass(trial.kind, Command):
+            return of_program
+        for fault in trial.seen.faults[point]:
+            raise ContractError(fault)
+        return right
+
+    return check
 
 
-def check_outside(trial: Trial) -> Finding:
-    """The bot asks neither the clock nor the environment, the process or a random generator."""
-    if issubclass(trial.kind, Command):
-        return Finding(
-            OUTSIDE, True, "not visible in a program; comparisons of games find most of it"
-        )
-    for what, place in trial.seen.outside:
-        message = f"the bot uses {what} ({place}); an answer may depend only on the turn"
-        return Finding(OUTSIDE, False, message)
-    return Finding(OUTSIDE, True, "the bot asks no clock, environment or random generator")
-
-
-def check_prints(trial: Trial) -> Finding:
-    """The bot prints nothing."""
-    if issubclass(trial.kind, Command):
-        message = "standard output has answers only; standard error is not looked at"
-        return Finding(PRINTS, True, message)
-    for what in trial.seen.prints:
-        message = f"{what} prints; a run would print that many times, on standard error"
-        return Finding(PRINTS, False, message)
-    return Finding(PRINTS, True, "the bot prints nothing")
-
-
-def check_names(trial: Trial) -> Finding:
+def check_names(trial: Trial) -> str:
     """No method is misspelt: the engine would use the default instead."""
     if not issubclass(trial.kind, Command):  # which is refused when it is loaded
         for name, meant in trial.seen.misspelt():
-            return Finding(NAMES, False, f'{name}() is never called; did you mean "{meant}"?')
-    own = ", ".join(own_methods(trial.new_bot()))
-    return Finding(NAMES, True, f"the bot decides {own}")
+            raise ContractError(f'{name}() is never called; did you mean "{meant}"?')
+    return f"the bot decides {', '.join(own_methods(trial.new_bot()))}"
 
 
-def check_process(trial: Trial) -> Finding:
+def check_process(trial: Trial) -> str:
     """Games are the same in another process, since worker processes play the tournaments."""
     future = trial.elsewhere
     assert future is not None
     if isinstance(future, Exception):
         reason = f"{type(future).__name__}: {future}"
-        return Finding(PROCESS, False, f"the bot cannot be pickled for a worker: {reason}")
+        raise ContractError(f"the bot cannot be pickled for a worker: {reason}")
     try:
         there = future.result()
     except BrokenProcessPool:
-        message = (
+        raise ContractError(
             "a worker process cannot load the bot; put its class into a module that can be imported"
-        )
-        return Finding(PROCESS, False, message)
-    right = "the same games in another process"
+        ) from None
     wrong = (
         "another process plays different games; an answer may not depend on the process, "
         "e.g. on the order of a set or on results cached for other rules"
     )
-    return _compared(PROCESS, trial, there, right, wrong)
+    _compare(trial, there, wrong)
+    return "the same games in another process"
 
 
-def check_play(trial: Trial) -> Finding:
+def check_play(trial: Trial) -> str:
     """The bot stops to claim something, and gets tiles more often than `random`."""
     counter = StopCounter(trial.new_bot())
-    own = [(seating, trial.match(seating, counter)) for seating in trial.seatings]
-    without = _share_without_tile(own, trial.effort.games)
+    without = _share_without_tile(trial, counter)
     share = counter.empty_stops / max(counter.stops, 1)
     if share > MOST_EMPTY_STOPS:
-        message = (
-            f"{share * 100:.0f} % of its stops come with nothing to claim, so these turns fail"
-        )
-        if expression := missing_parentheses(trial.kind):
-            message += f"; comparisons need parentheses beside & and | ({expression})"
-        return Finding(PLAY, True, message, odd=True)
-    known = [(seating, trial.match(seating, load_bot(RIVAL))) for seating in trial.seatings]
-    usual = _share_without_tile(known, trial.effort.games)
+        expression = missing_parentheses(trial.kind)
+        hint = f"; comparisons need parentheses beside & and | ({expression})" if expression else ""
+        stops = f"{share * 100:.0f} % of its stops come with nothing to claim"
+        raise OddError(f"{stops}, so these turns fail{hint}")
+    usual = _share_without_tile(trial, load_bot(RIVAL))
     message = f"without a tile at the end of {without * 100:.0f} % of its games ({RIVAL}: {usual * 100:.0f} %)"
     if without > usual:
-        never = "" if counter.stops else "it never stops; "
-        return Finding(PLAY, True, f"{never}{message}", odd=True)
-    return Finding(PLAY, True, message)
+        raise OddError(message if counter.stops else f"it never stops; {message}")
+    return message
 
 
-def _share_without_tile(matches: Sequence[tuple[Seating, Match]], games: int) -> float:
-    """The share of games that the bot ends without a tile, over its seats in these matches."""
-    tiles = [play_games(match, 0, games).tiles[:, list(seats.own)] for seats, match in matches]
+def _share_without_tile(trial: Trial, strategy: Strategy) -> float:
+    """The share of games that a strategy ends without a tile, in the seats of the bot."""
+    matches = zip(trial.seatings, trial.matches(strategy), strict=True)
+    tiles = [
+        play_games(match, 0, trial.effort.games).tiles[:, list(seating.own)]
+        for seating, match in matches
+    ]
     return float(np.mean(np.concatenate([each.ravel() for each in tiles]) == 0))
 
 
-def check_parameters(trial: Trial) -> Finding:
+def check_parameters(trial: Trial) -> str:
     """Every parameter changes how the bot plays, and what looks like a parameter is one."""
     bot = trial.new_bot()
     parameters = dict(other_values(bot))
@@ -774,57 +715,65 @@ def check_parameters(trial: Trial) -> Finding:
     odd += [
         f"{name} changes no game (tried {', '.join(map(str, values))})"
         for name, values in parameters.items()
-        if not _matters(trial, bot, name, values)
+        if not any(_matters(trial, bot, name, value) for value in values)
     ]
     if odd:
-        return Finding(PARAMETERS, True, "; ".join(odd), odd=True)
-    changing = f"other values of {', '.join(parameters)} change games"
-    return Finding(PARAMETERS, True, changing if parameters else "none to change")
+        raise OddError("; ".join(odd))
+    return (
+        f"other values of {', '.join(parameters)} change games" if parameters else "none to change"
+    )
 
 
-def _matters(trial: Trial, bot: Strategy, name: str, values: Sequence[object]) -> bool:
-    """Whether some other value of a parameter changes a game, or is refused."""
-    for value in values:
-        guard = Guard(lambda: f"{trial.spec} has not been made within {time_limit():g} seconds")
-        try:
-            with guard:
-                other = Trial(replace(bot, **{name: value}), trial.effort)  # type: ignore[type-var]
-            if other.seatings != trial.seatings:
-                return True
-            for seating, expected in zip(trial.seatings, trial.reference, strict=True):
-                played = play_games(trial.match(seating, other.new_bot()), 0, trial.effort.games)
-                if first_difference(expected, played) is not None:
-                    return True
-        except BaseException as error:
-            if guard.expired or is_from_bot(error):
-                return True
-            raise
-    return False
+def _matters(trial: Trial, bot: Strategy, name: str, value: object) -> bool:
+    """Whether another value of a parameter changes a game, or is refused."""
+    guard = Guard(lambda: f"{trial.spec} has not been made within {time_limit():g} seconds")
+    try:
+        with guard:
+            other = Trial(replace(bot, **{name: value}), trial.effort)  # type: ignore[type-var]
+        return other.seatings != trial.seatings or any(
+            first_difference(expected, play_games(match, 0, trial.effort.games)) is not None
+            for expected, match in zip(trial.reference, trial.matches(other.new_bot()), strict=True)
+        )
+    except BaseException as error:
+        if guard.expired or is_from_bot(error):
+            return True
+        raise
 
 
-def check_speed(trial: Trial) -> Finding:
+def check_speed(trial: Trial) -> str:
     """Games per second on one core, for information, compared with a known bot."""
     rules, own_seats = trial.seatings[0]
-    seating = Seating(rules, (True,) * len(own_seats))
-    players = len(seating.own)
-    match = trial.match(seating, trial.new_bot())
+    players = len(own_seats)
+    match = trial.match(Seating(rules, (True,) * players), trial.new_bot())
     play_games(match, 0, 2)  # a program is started with the first question
     with remembering(True):
         own = games_per_second(match, trial.effort.seconds)
     known = games_per_second(make_match([REFERENCE_BOT] * players, rules), trial.effort.seconds)
     speed = f"{_rounded(own)} games/s with itself, {rules.name}, {players} players, one core"
-    return Finding(SPEED, True, f"{speed} ({REFERENCE_BOT}: {_rounded(known)})")
+    return f"{speed} ({REFERENCE_BOT}: {_rounded(known)})"
 
 
-CHECKS: dict[str, Callable[[Trial], Finding]] = {
+CHECKS: dict[str, Check] = {
     LEGAL: check_legal,
-    OUTSIDE: check_outside,
+    OUTSIDE: _seen(
+        OUTSIDE,
+        "the bot asks no clock, environment or random generator",
+        "not visible in a program; comparisons of games find most of it",
+    ),
     REPEATABLE: check_repeatable,
     MEMORY: check_memory,
     BATCH_SIZE: check_batch_size,
     INPUTS: check_inputs,
-    PRIVATE: check_private,
-    PRINTS: check_prints,
+    PRIVATE: _seen(
+        PRIVATE,
+        "the bot uses only what a strategy may see",
+        "a program gets only what a strategy may see",
+    ),
+    PRINTS: _seen(
+        PRINTS,
+        "the bot prints nothing",
+        "standard output has answers only; standard error is not looked at",
+    ),
     NAMES: check_names,
     PROCESS: check_process,
     PLAY: check_play,
@@ -852,12 +801,9 @@ def legal_seatings(effort: Effort) -> list[Seating]:
 
 def results(trial: Trial, *, batch: int = LARGE_BATCH, backwards: bool = False) -> list[Tally]:
     """Results of the matches, played by one instance of the bot, forwards or backwards."""
-    strategy, step = trial.new_bot(), -1 if backwards else 1
-    played = [
-        play_games(trial.match(seating, strategy), 0, trial.effort.games, batch=batch)
-        for seating in trial.seatings[::step]
-    ]
-    return played[::step]
+    step = -1 if backwards else 1
+    matches = trial.matches(trial.new_bot())[::step]
+    return [play_games(match, 0, trial.effort.games, batch=batch) for match in matches][::step]
 
 
 def games_per_second(match: Match, seconds: float) -> float:
@@ -896,7 +842,11 @@ def _results_elsewhere(trial: Trial, bots: dict[str, bytes]) -> list[Tally]:
 def _submitted(process: Executor, trial: Trial) -> Future[list[Tally]] | Exception:
     """The future results from another process, or the exception that pickling the bot raised."""
     try:
-        copied, bots = trial.for_worker(), trial.packed
+        bots = packed([trial.spec])
+        by_spec = isinstance(trial.bot, str) and (
+            is_file(trial.bot) or is_command(trial.bot) or bots
+        )
+        copied = Trial(trial.bot if by_spec else trial.new_bot(), trial.effort)
         pickle.dumps(copied)
     except Exception as error:  # pickling runs code of the bot, which may raise anything
         return error
@@ -914,32 +864,26 @@ def first_difference(a: Tally, b: Tally) -> int | None:
     return int(differs.argmax()) if differs.any() else None
 
 
-def _compared(point: str, trial: Trial, others: Sequence[Tally], right: str, wrong: str) -> Finding:
-    """Whether the results of all matches equal the reference; if not, where they first differ."""
+def _compare(trial: Trial, others: Sequence[Tally], wrong: str) -> None:
+    """Raise `ContractError` with the first game in which the results of the matches differ from the reference."""
     for seating, expected, got in zip(trial.seatings, trial.reference, others, strict=True):
         game = first_difference(expected, got)
         if game is not None:
-            match = trial.match(seating, trial.new_bot())
-            return Finding(point, False, _with_replay(wrong, match, game))
-    return Finding(point, True, right)
+            raise _differs(wrong, trial.match(seating, trial.new_bot()), game)
 
 
-def _only(tally: Tally, game: int) -> Tally:
-    return Tally._make(column[game : game + 1] for column in tally)
+def _differs(what: str, match: Match, game: int) -> ContractError:
+    return ContractError(f"{what} (first in game {game}: {match.replay_command(game)})")
 
 
-def _with_replay(what: str, match: Match, game: int) -> str:
-    return f"{what} (first in game {game}: {match.replay_command(game)})"
-
-
-def _where(some: Sequence[Seating], every: Sequence[Seating]) -> str:
-    """The presets and numbers of players of some seatings, unless they are all of them."""
+def _where(part: Sequence[Seating], every: Sequence[Seating]) -> str:
+    """The presets and numbers of players of part seatings, unless they are all of them."""
 
     def names(seatings: Sequence[Seating]) -> tuple[list[str], list[int]]:
         presets = dict.fromkeys(seating.rules.name for seating in seatings)
         return list(presets), sorted({len(seating.own) for seating in seatings})
 
-    (presets, sizes), (all_presets, all_sizes) = names(some), names(every)
+    (presets, sizes), (all_presets, all_sizes) = names(part), names(every)
     parts = [f"rules {', '.join(presets)}"] if presets != all_presets else []
     if sizes != all_sizes:
         parts.append(f"{', '.join(map(str, sizes))} players")
