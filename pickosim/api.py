@@ -42,7 +42,7 @@ from pickosim.studies.tournament import Tournament, game_of_run
 
 if TYPE_CHECKING:
     from pickosim.bots.catalogue import Description
-    from pickosim.games.positions import Given
+    from pickosim.games.positions import Source
     from pickosim.games.trace import Event
 
 
@@ -54,7 +54,7 @@ def play(
     first: int = 0,
     *,
     set: Sequence[str] = (),
-    start: Given | None = None,
+    start: Source | None = None,
     turns: bool = False,
     answer_seconds: float = ANSWER_SECONDS,
     progress: bool | Progress | None = None,
@@ -162,7 +162,7 @@ def watch(
     lost_by: str | None = None,
     to: str | None = None,
     nth: int = 1,
-    start: Given | None = None,
+    start: Source | None = None,
     answer_seconds: float = GAME_SECONDS,
 ) -> list[Event]:
     """Every event of one game, the same game that a batch with that seed plays as that number.

@@ -180,8 +180,8 @@ def play_with_turns(
     """Play games `first` to `first + games - 1` of a match, and keep every turn."""
     tallies, turns = [], []
     for begin in range(first, first + games, LOGGED):
-        some = min(LOGGED, first + games - begin)
-        batch = Batch(match, begin, some, log=log.new_log(room=True))
+        number = min(LOGGED, first + games - begin)
+        batch = Batch(match, begin, number, log=log.new_log(room=True))
         batch.on_over = on_over
         tallies.append(batch.play())
         turns.append(_turns_of(match, begin, log.events(batch.log)))

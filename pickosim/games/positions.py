@@ -48,7 +48,7 @@ from pickosim.rules import SPECIALISTS, WORM, RuleSet, check_players, face_name
 Object = Mapping[str, Any]
 """A position as JSON has it."""
 
-Given = pl.DataFrame | Object | str | Sequence[Object | str]
+Source = pl.DataFrame | Object | str | Sequence[Object | str]
 """Positions as users pass them; a text is a position in one line."""
 
 PLACE = pl.Struct({"specialist": pl.String, "tile": pl.Int32, "seat": pl.Int32})
@@ -230,11 +230,11 @@ def check_turn(turn: int | None) -> None:
 def position_at(match: Match, game: int, turn: int) -> Positions:
     """The position of one game before a turn, which must be played in it."""
     check_turn(turn)
-    found = take_positions(match, game, 1, turn)
-    if not len(found):
+    taken = take_positions(match, game, 1, turn)
+    if not len(taken):
         turns = int(Batch(match, game, 1).play().turns[0])
         raise PickosimError(f"The game is over after turn {turns}; there is no turn {turn}.")
-    return found
+    return taken
 
 
 # ---------------------------------------------------------------------------------------- as data
@@ -273,12 +273,12 @@ def _members(tiles: int, values: NDArray[Any]) -> list[int]:
 
 def _stack(game: np.void, seat: int, values: NDArray[Any]) -> list[int]:
     """The tiles of a seat, bottom first."""
-    found: list[int] = []
+    stack: list[int] = []
     tile = int(game["top"][seat])
     while tile != NOTHING:
-        found.insert(0, int(values[tile]))
+        stack.insert(0, int(values[tile]))
         tile = int(game["under"][tile])
-    return found
+    return stack
 
 
 def _so_far(game: np.void, players: int) -> dict[str, Any]:
@@ -310,17 +310,17 @@ def _as_row(position: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _as_given(row: Mapping[str, Any]) -> dict[str, Any]:
+def _from_row(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row of the frame as an object."""
-    found = {name: value for name, value in row.items() if value is not None}
-    if "specialists" in found:
-        found["specialists"] = {
+    fields = {name: value for name, value in row.items() if value is not None}
+    if "specialists" in fields:
+        fields["specialists"] = {
             place["specialist"]: place["tile"] if place["seat"] is None else {"seat": place["seat"]}
-            for place in found["specialists"]
+            for place in fields["specialists"]
         }
-    if "so_far" in found:
-        found["so_far"] = _parsed("so_far", found["so_far"])
-    return found
+    if "so_far" in fields:
+        fields["so_far"] = _parsed("so_far", fields["so_far"])
+    return fields
 
 
 # ------------------------------------------------------------------------------------- in one line
@@ -454,25 +454,25 @@ def load_position(source: str) -> Object:
     return fields
 
 
-def read_positions(given: Given | Positions) -> Positions:
+def read_positions(source: Source | Positions) -> Positions:
     """Positions to play on; those in mid-turn are refused."""
-    found = given if isinstance(given, Positions) else read_tables(given)
-    if any(found.dice):
+    positions = source if isinstance(source, Positions) else read_tables(source)
+    if any(positions.dice):
         raise PickosimError(
             "This position is in mid-turn, and games are played on from the beginning of a turn: leave out aside, "
             "roll, golden and weasel used, or ask for its odds: pickosim odds --position."
         )
-    return found
+    return positions
 
 
-def read_tables(given: Given, names: Mapping[str, str] = _OWN_NAMES) -> Positions:
+def read_tables(source: Source, names: Mapping[str, str] = _OWN_NAMES) -> Positions:
     """Positions, also in mid-turn, of a frame, an object, a line or several; what cannot be on a table is refused.
 
     `names` has what messages call a field or a place instead: `{"tiles.0": "own", "on tiles.0": "your own top tile"}`.
     """
-    if isinstance(given, pl.DataFrame):
-        given = [_as_given(row) for row in given.iter_rows(named=True)]
-    objects = [given] if isinstance(given, Mapping | str) else given
+    if isinstance(source, pl.DataFrame):
+        source = [_from_row(row) for row in source.iter_rows(named=True)]
+    objects = [source] if isinstance(source, Mapping | str) else source
     if not len(objects):
         raise PickosimError("There are no positions to play on.")
     table, rules = np.zeros(len(objects), TABLE), {}
@@ -811,10 +811,10 @@ def read_dice(fields: Object, rules: RuleSet, holds: str | None) -> Dice:
     golden, used = fields.get("golden"), fields.get("weasel_used", False)
     if golden not in (None, UNUSED):
         golden_roll += _faces("golden", [golden])[0]
-    for name, dice in (("aside", golden_aside), ("golden", golden_roll)):
-        if len(dice) > 1:
+    for name, faces in (("aside", golden_aside), ("golden", golden_roll)):
+        if len(faces) > 1:
             raise PickosimError(
-                f"{name}: {len(dice)} golden dice are given, but there is only one."
+                f"{name}: {len(faces)} golden dice are given, but there is only one."
             )
     if not isinstance(used, bool):
         raise PickosimError(f"weasel_used must be true or false, not {used!r}.")
@@ -827,10 +827,10 @@ def read_dice(fields: Object, rules: RuleSet, holds: str | None) -> Dice:
             "golden: only a player who holds the golden die can roll it; add holds golden-die."
         )
     in_turn = golden != UNUSED if holds == "golden-die" else None
-    found = Dice(tuple(aside), tuple(roll), in_turn, sum(golden_aside), sum(golden_roll), used)
-    for mistake in _mistakes(found, rules):
+    dice = Dice(tuple(aside), tuple(roll), in_turn, sum(golden_aside), sum(golden_roll), used)
+    for mistake in _mistakes(dice, rules):
         raise PickosimError(mistake)
-    return found
+    return dice
 
 
 def _faces(field: str, written: object) -> tuple[list[int], list[int]]:

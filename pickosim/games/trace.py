@@ -65,14 +65,15 @@ def _traced(
 ) -> tuple[list[Event], StrategyError | None]:
     """The trace of one game, dealt or played on from a position; see `traced_game`."""
     reasons: dict[int, Event] = {}
-    begun: dict[int, Table] = {}
+    lines: dict[int, Event] = {}
     verdicts: dict[int, Event] = {}
 
     def on_answer(turn: Turn) -> None:
-        begun.setdefault(int(turn.number[0]), batch.table.copy())
+        about: Event = {"event": "why", "turn": int(turn.number[0]), "seat": turn.seat}
+        if about["turn"] not in lines:
+            lines[about["turn"]] = about | {"event": "line", "line": _line(match, batch.table)}
         options = explanation(match, turn)
         if options:
-            about = {"event": "why", "turn": int(turn.number[0]), "seat": turn.seat}
             bot = bot_of(match, turn)
             about["win_chances"] = isinstance(bot, Valuation) and bot.values_are_win_chances
             at = log.length(batch.log)
@@ -99,21 +100,22 @@ def _traced(
         tally, error = None, mistake
     rows = log.events(batch.log).tolist()
     events = _trace(match, game, rows, tally, 0, reasons, verdicts)
-    return list(_with_lines(match, events, begun)), error
+    return list(_with_lines(events, lines)), error
 
 
-def _with_lines(match: Match, events: list[Event], begun: Mapping[int, Table]) -> Iterator[Event]:
-    """The events, and before those of a turn its position in one line, if the table of its beginning is there."""
-    if begun:  # imported here because most games are watched without
-        from pickosim.games.positions import Positions
-    turn = 0
+def _line(match: Match, table: Table) -> str:
+    """A position in one line."""
+    # Imported here because most games are watched without.
+    from pickosim.games.positions import Positions
+
+    return next(Positions(match.rules, (match.specs,), (match.seed,), table).lines)
+
+
+def _with_lines(events: list[Event], lines: dict[int, Event]) -> Iterator[Event]:
+    """The events, and before those of a turn its position in one line."""
     for event in events:
-        if event.get("turn", turn) != turn:
-            turn = event["turn"]
-            if turn in begun:
-                place = Positions(match.rules, (match.specs,), (match.seed,), begun[turn])
-                who = {"turn": turn, "seat": event["seat"]}
-                yield {"event": "line", **who, "line": next(place.lines)}
+        if event.get("turn") in lines:
+            yield lines.pop(event["turn"])
         yield event
 
 
@@ -136,18 +138,11 @@ def traced_position(
 def _verdict(match: Match, turn: Turn, verdict: Verdict) -> Event:
     """What a judge says of a turn of a single game; a mistake is what it cost, what was chosen, and what was best."""
     tiles = sorted(match.rules.tiles)
-    wrong = [decision for decision in verdict.decisions if decision["error"] >= MISTAKE]
-    mistakes = [
-        (
-            float(one["error"]),
-            MISTAKES[one["kind"]],
-            *(
-                option_words(int(one["kind"]), int(one[option]), tiles)
-                for option in ("chosen", "best")
-            ),
-        )
-        for one in wrong
-    ]
+    mistakes = []
+    for decision in verdict.decisions[verdict.decisions["error"] >= MISTAKE]:
+        kind = int(decision["kind"])
+        words = [option_words(kind, int(decision[option]), tiles) for option in ("chosen", "best")]
+        mistakes.append((float(decision["error"]), MISTAKES[kind], *words))
     return {
         "event": "verdict",
         "turn": int(turn.number[0]),
@@ -174,7 +169,7 @@ def _trace(
     events = [_opening(match, game)]
     stacks: list[list[int]] = [[] for _ in match.specs]
     for number, (_, turn, kind, a, b, c) in enumerate(rows):
-        events += [found[number] for found in (verdicts, reasons) if number in found]
+        events += [events_at[number] for events_at in (verdicts, reasons) if number in events_at]
         if kind == log.STACKED:
             stacks[a].insert(0, writer.tiles[b])
         else:

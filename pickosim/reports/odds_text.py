@@ -181,16 +181,16 @@ def _advice(answer: Advice) -> str:
     if not answer.win_chances:
         unit = "worms on average" if answer.bot == IN_WORMS else f"to `{answer.bot}`"
         worth = f"worth {best.value:z.2f} {unit}"
-    said = [f"{_deed(answer, best)}: {worth}, a tile in {_cases(best.claim)}"]
+    sentences = [f"{_deed(answer, best)}: {worth}, a tile in {_cases(best.claim)}"]
     for other in others[:1]:
         value = f"is worth {other.value:z.2f}"
         if answer.win_chances:
             value = f"leaves {percent(other.value)} to win"
-        said.append(f"{_deed(answer, other, doing=True)} {value}")
+        sentences.append(f"{_deed(answer, other, doing=True)} {value}")
     uncertain = any(row.tile not in answer.situation.grill for row in [best, *others[:1]])
     if answer.steals and answer.bot == IN_WORMS and uncertain:
-        said.append(TWICE)
-    return " ".join(map(sentence, said))
+        sentences.append(TWICE)
+    return " ".join(map(sentence, sentences))
 
 
 def _deed(answer: Advice, row: Option, doing: bool = False) -> str:
