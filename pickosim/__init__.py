@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # so that type checkers know the names
     from pickosim.api import check as check
     from pickosim.api import diff_rules as diff_rules
     from pickosim.api import extend as extend
+    from pickosim.api import list_runs as list_runs
     from pickosim.api import list_strategies as list_strategies
     from pickosim.api import new as new
     from pickosim.api import play as play
@@ -42,7 +43,6 @@ if TYPE_CHECKING:  # so that type checkers know the names
     from pickosim.games.positions import position_line as position_line
     from pickosim.games.recording import Recording as Recording
     from pickosim.games.recording import record as record
-    from pickosim.reports.listings import list_runs as list_runs
     from pickosim.rule_files import Explanation as Explanation
     from pickosim.rule_files import explain_rule as explain_rule
     from pickosim.rule_files import explain_rules as explain_rules
@@ -70,7 +70,7 @@ if TYPE_CHECKING:  # so that type checkers know the names
 __version__ = "0.3.0"
 
 _NAMES = {
-    "api": "benchmark check diff_rules extend list_strategies new play position "
+    "api": "benchmark check diff_rules extend list_runs list_strategies new play position "
     "positions report resume show_rules show_strategy watch",
     "bots.simple": "SimpleStrategy SimpleTurn",
     "bots.strategy": "Strategy",
@@ -80,7 +80,6 @@ _NAMES = {
     "games.frames": "Played",
     "games.positions": "position_line",
     "games.recording": "Recording record",
-    "reports.listings": "list_runs",
     "rule_files": "Explanation explain_rule explain_rules load_rules presets",
     "rules": "RULES_VERSION SPECIALISTS WORM RuleSet",
     "runs.progress": "Progress",

@@ -177,13 +177,7 @@ def expand_range(text: str) -> list[str]:
         raise PickosimError(
             f'The range "{text}" has {steps:,} values; at most {MAX_RANGE_VALUES:,} are allowed.'
         )
-    return [_plain(low + k * step) for k in range(steps)]
-
-
-def _plain(value: Decimal) -> str:
-    """A decimal without an exponent or trailing zeros."""
-    text = f"{value:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return [f"{(low + k * step).normalize():f}" for k in range(steps)]
 
 
 # ---------------------------------------------------------------------------------------- in sentences
@@ -203,6 +197,12 @@ def plus_minus(value: float, half: float, sign: str = "") -> str:
 def listed(words: Sequence[str], last: str = "and") -> str:
     """Words with commas, and the last with an and."""
     return f" {last} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def first_few(words: Sequence[str], most: int = 3) -> str:
+    """Words with commas; of many the first, and how many more there are."""
+    more = len(words) - most
+    return f"{', '.join(words[:most])} and {more:,} more" if more > 1 else listed(words)
 
 
 def quoted(bot: str) -> str:

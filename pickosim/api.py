@@ -5,7 +5,8 @@ What `play` does not need is imported where it is used: a few games are played a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from pickosim.amounts import parse_count
+from pickosim.amounts import first_few, parse_count
 from pickosim.bots.entrants import expanded
 from pickosim.bots.guard import ANSWER_SECONDS, GAME_SECONDS, check_seconds, set_answer_seconds
 from pickosim.bots.guard import answer_seconds as time_limit_of
@@ -208,8 +209,7 @@ def diff_rules(a: str | Path | RuleSet, b: str | Path | RuleSet) -> pl.DataFrame
 
 def list_strategies() -> pl.DataFrame:
     """All bots that can be named: what each one does, its parameters with their defaults, whose idea it is."""
-    from pickosim.bots.catalogue import catalogue
-    from pickosim.reports.listings import parameters_text
+    from pickosim.bots.catalogue import catalogue, parameters_text
 
     return pl.DataFrame(
         [
@@ -268,8 +268,49 @@ def benchmark(seconds: float = 2.0) -> pl.DataFrame:
     return pl.DataFrame(run_bench(seconds))
 
 
-MOST_LISTED = 3
-"""Damaged files that are named."""
+def list_runs(folder: str | Path = "runs") -> pl.DataFrame:
+    """The runs in a folder, one row per run, the latest last: what was played, how far it came, and its headline.
+
+    If a run is not finished, `games` are those played so far, and `headline` says what is played. One whose manifest
+    cannot be read has the status `unreadable`, and the reason for a headline.
+    """
+    columns = "run kind started status played players bots games headline"
+    types = dict.fromkeys(columns.split(), pl.String) | {"games": pl.Int64}
+    rows = [_run_row(path.parent, types) for path in sorted(Path(folder).glob("*/manifest.json"))]
+    return pl.DataFrame(rows, types).sort("started", "run")
+
+
+def _run_row(path: Path, types: Mapping[str, Any]) -> dict[str, Any]:
+    """A run as a row; one that cannot be read, or that no frame takes, would hide all others."""
+    row = {"run": os.fsencode(path).decode(errors="backslashreplace"), "kind": "", "started": ""}
+    try:
+        manifest = RunFolder(path).manifest()
+        plan = manifest["plan"]
+        matchups = plan.get("matchups") or [()]
+        sizes = dict.fromkeys(map(len, matchups)) if matchups[0] else plan.get("players", [])
+        so_far = {"games": manifest["games_played"], "headline": manifest["title"]}
+        result = manifest["result"] if manifest["status"] == "finished" else so_far
+        filled = row | {
+            **{key: manifest[key] for key in ("kind", "started", "status")},
+            "played": _utf8(manifest["title"]),
+            "players": ",".join(map(str, sizes if isinstance(sizes, dict | list) else [sizes])),
+            "bots": ", ".join(_utf8(str(bot["name"])) for bot in plan.get("entrants", ())),
+            "games": result["games"],
+            "headline": _utf8(result["headline"]),
+        }
+        pl.DataFrame([filled], types)
+    except PickosimError as error:
+        why = _utf8(str(error))
+    except Exception:  # whatever a plan that nobody has checked leads to
+        why = f"{row['run']}/manifest.json is not the manifest of a run."
+    else:
+        return filled
+    return row | {"status": "unreadable", "headline": why}
+
+
+def _utf8(text: str) -> str:
+    """A text that a frame takes: parts of names that are not UTF-8 are written out."""
+    return text.encode(errors="backslashreplace").decode()
 
 
 def resume(
@@ -311,7 +352,7 @@ def _resume(folder: Path, how: RunOptions, progress: Progress) -> Results:
                 results = load_results(folder)
                 planned_study(manifest).deliver(folder, manifest["run"])
                 return results
-            progress.say(f"Damaged or missing files are made again: {_listed(damaged)}.")
+            progress.say(f"Damaged or missing files are made again: {first_few(damaged)}.")
         study = _study_in(folder, manifest, "resume")
         return resume_run(study, run_folder, manifest, workers_for(study, how), progress)
 
@@ -332,12 +373,6 @@ def _study_in(folder: Path, manifest: Manifest, verb: str, without: Sequence[str
         if began == Path.cwd():
             raise
         raise BotError(f"{error} The run was started in {began}: {verb} it from there.") from error
-
-
-def _listed(files: Sequence[str]) -> str:
-    """The first of some files, and how many more there are."""
-    more = len(files) - MOST_LISTED
-    return f"{', '.join(files[:MOST_LISTED])}{f' and {more:,} more' if more > 0 else ''}"
 
 
 def extend(

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import pickle
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from math import comb
 from pathlib import Path
@@ -17,21 +16,25 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
+from rich.text import Text
 
+from pickosim.bots.loading import BotLike
 from pickosim.bots.simple import SimpleStrategy
 from pickosim.bots.strategy import Strategy
 from pickosim.bots.view import BoolArray, Turn
+from pickosim.columns import percent
 from pickosim.engine.dice import POINTS
 from pickosim.games.batch import BATCH, Batch, play_games
-from pickosim.games.match import Match, make_match
+from pickosim.games.match import make_match
+from pickosim.reports.layout import Grid, grid
 from pickosim.runs.folder import RunFolder
 from pickosim.runs.provenance import machine, versions
 from pickosim.runs.run import run
-from pickosim.runs.tasks import Order, Sums, add
+from pickosim.runs.tasks import Order
 from pickosim.runs.workers import Workers
 from pickosim.solver.graph import Problem, graph
 from pickosim.solver.solve import solve
-from pickosim.studies.arms import ArmsJob, Chunk
+from pickosim.studies.arms import ArmsJob
 from pickosim.studies.schedule import lane
 from pickosim.studies.tournament import Tournament
 from pickosim.studies.warm import warm_up
@@ -44,11 +47,16 @@ BATCHES = 4
 their places empty, and steps cost nearly as much for few games as for many: with fewer batches that
 would count for too much."""
 
-CHUNKS_KEPT = 200
-"""Chunks that are kept to tell how long it takes."""
-
 LONGER = 4
 """A tournament is timed this much longer than a case of bare games: a few of its costs come but once."""
+
+CORES = sorted({1, os.cpu_count() or 1})
+"""Numbers of workers: one, and as many as there are cores."""
+
+TABLES = [(rules, players) for rules in ("classic", "extrawurm") for players in (2, 4)]
+
+AHEAD = ("expected", "winner", "champion")
+"""Bots that solve each turn."""
 
 SIMPLE = ("eager", "threshold", "cautious", "gambler", "thief")
 """Bots that answer at once."""
@@ -106,51 +114,41 @@ def run_bench(seconds: float = 2.0) -> list[Row]:
         **machine(),
         **versions(),
     }
-    return [
-        {**row, **common}
-        for row in (
-            *_engine_rows("classic-2-eager", make_match(["eager"] * 2, "classic"), seconds),
-            *_engine_rows("extrawurm-2-eager", make_match(["eager"] * 2, "extrawurm"), seconds),
-            *_engine_rows("extrawurm-4-eager", make_match(["eager"] * 4, "extrawurm"), seconds),
-            _engine_row("classic-2-numpy", make_match([PlainEager()] * 2, "classic"), seconds, 1),
-            _engine_row(
-                "extrawurm-2-numpy", make_match([PlainEager()] * 2, "extrawurm"), seconds, 1
-            ),
-            _engine_row("classic-2-python", make_match([PlainPython()] * 2, "classic"), seconds, 1),
-            *_command_rows(seconds),
-            *_tournament_rows(seconds),
-            *(
-                _valuation_row(bot, rules, players, seconds)
-                for bot in ("expected", "winner", "champion")
-                for rules in ("classic", "extrawurm")
-                for players in (2, 4)
-            ),
-        )
+    many, few = (BATCH, BATCHES * BATCH), (256, 256)
+    eager = [("classic", 2), ("extrawurm", 2), ("extrawurm", 4)]
+    plain: list[tuple[str, Any, str]] = [
+        ("numpy", PlainEager(), "classic"),
+        ("numpy", PlainEager(), "extrawurm"),
+        ("python", PlainPython(), "classic"),
     ]
-
-
-def _command_rows(seconds: float) -> list[Row]:
-    """A program, where programs can be bots."""
-    if os.name != "posix":
-        return []
-    spec = f"cmd:{shlex.join([sys.executable, '-c', PROGRAM])}"
-    return [_engine_row("classic-2-command", make_match([spec] * 2, "classic"), seconds, 1)]
-
-
-def _engine_rows(name: str, match: Match, seconds: float) -> list[Row]:
-    """One core, and all of them."""
-    cores = os.cpu_count() or 1
-    return [_engine_row(name, match, seconds, workers) for workers in sorted({1, cores})]
+    if os.name == "posix":  # where programs can be bots
+        program = f"cmd:{shlex.join([sys.executable, '-c', PROGRAM])}"
+        plain.append(("command", program, "classic"))
+    rows = [
+        *(
+            _engine_row("eager", "eager", rules, players, seconds, workers, *many)
+            for rules, players in eager
+            for workers in CORES
+        ),
+        *(_engine_row(name, bot, rules, 2, seconds, 1, *many) for name, bot, rules in plain),
+        *_tournament_rows(seconds),
+        *(_engine_row(bot, bot, *table, seconds, 1, *few) for bot in AHEAD for table in TABLES),
+    ]
+    return [{**row, **common} for row in rows]
 
 
 def _engine_row(
     name: str,
-    match: Match,
+    bot: BotLike,
+    rules: str,
+    players: int,
     seconds: float,
     workers: int,
-    trial: int = BATCH,
-    least: int = BATCHES * BATCH,
+    trial: int,
+    least: int,
 ) -> Row:
+    """A bot against itself."""
+    match = make_match([bot] * players, rules)
     games = _games_for(lambda games: play_games(match, 0, games), seconds, trial, least)
     if workers == 1:
         best = _best_time(lambda: play_games(match, 0, games))
@@ -160,7 +158,7 @@ def _engine_row(
             pool(delayed(_play_share)(match, 0, 64) for _ in range(workers * 4))
             best = _best_time(lambda: pool(jobs))
     return {
-        "name": name,
+        "name": f"{rules}-{players}-{name}",
         "games_per_second": round(games * workers / best),
         "workers": workers,
         "games": games * workers,
@@ -174,15 +172,14 @@ def _tournament_rows(seconds: float) -> list[Row]:
 
     `overhead` is what schedule, statistics and checkpoints add to the time of the bare games.
     """
-    cores = os.cpu_count() or 1
     match = make_match(SIMPLE[:2], "classic")
     pairs = comb(len(SIMPLE), 2)
     every = _games_for(lambda games: play_games(match, 0, games), LONGER * seconds, BATCH, BATCH)
     each = every // pairs
-    study = Tournament(SIMPLE, games=max(each, 2000), workers=cores).checked()
+    study = Tournament(SIMPLE, games=max(each, 2000), workers=CORES[-1]).checked()
     games = sum(task.games for task in study.stage(0, []))
     rows = []
-    for workers in sorted({1, cores}):
+    for workers in CORES:
         times, bare = [], []
         for repeat in range(REPEATS):
             # In turn, now the one first and now the other, so that a busy machine slows both.
@@ -201,31 +198,8 @@ def _tournament_rows(seconds: float) -> list[Row]:
         }
         if bare:
             row["overhead"] = round(min(times) / min(bare) - 1, 4)
-            row |= _chunk_costs(study)
         rows.append(row)
     return rows
-
-
-def _chunk_costs(study: Tournament) -> Row:
-    """What a chunk costs beside its games: bytes to a worker and back, and the parent's time to keep it."""
-    task = study.stage(0, [])[0]
-    sums, _ = task.play({}, save_games=False)
-    with TemporaryDirectory() as name:
-        folder = RunFolder(Path(name) / "run")
-        with folder.begin({}):
-
-            def keep(chunks: int) -> None:
-                total: Sums = {}
-                for chunk in range(chunks):
-                    folder.keep("", str(chunk), "", sums, b"")
-                    total = add(total, sums)
-
-            seconds = _best_time(lambda: keep(CHUNKS_KEPT)) / CHUNKS_KEPT
-    return {
-        "chunk_sent_bytes": len(pickle.dumps(_order(study, task))),
-        "chunk_returned_bytes": len(pickle.dumps(sums)),
-        "chunk_kept_milliseconds": round(1000 * seconds, 2),
-    }
 
 
 def _tournament_time(study: Tournament, workers: int) -> float:
@@ -234,15 +208,11 @@ def _tournament_time(study: Tournament, workers: int) -> float:
     with TemporaryDirectory() as folder:
         with crew.pool() as pool:
             small = [replace(task, blocks=range(64)) for task in study.stage(0, [])[:8]]
-            list(pool.play(_order(study, task) for task in small))
+            sources = study.all_sources()
+            list(pool.play(Order(task, sources, sources.digest) for task in small))
         began = perf_counter()
         run(study, RunFolder(Path(folder) / "run"), crew)
         return perf_counter() - began
-
-
-def _order(study: Tournament, task: Chunk) -> Order:
-    sources = study.all_sources()
-    return Order(task, sources, sources.digest)
 
 
 def _play_bare(study: Tournament) -> None:
@@ -253,12 +223,6 @@ def _play_bare(study: Tournament) -> None:
             play_games(
                 arm.match(study.seed), lane(chunk.lane) + chunk.blocks.start, len(chunk.blocks)
             )
-
-
-def _valuation_row(bot: str, rules: str, players: int, seconds: float) -> Row:
-    """A valuation against itself."""
-    match = make_match([bot] * players, rules)
-    return _engine_row(f"{rules}-{players}-{bot}", match, seconds, 1, trial=256, least=256)
 
 
 def _solver_speed(seconds: float) -> int:
@@ -274,7 +238,7 @@ def _solver_speed(seconds: float) -> int:
     return round(payoffs / _best_time(lambda: run(payoffs)))
 
 
-def _play_share(match: Match, first: int, games: int) -> int:
+def _play_share(match: Any, first: int, games: int) -> int:
     return len(play_games(match, first, games).turns)
 
 
@@ -286,6 +250,33 @@ def _games_for(
     began = perf_counter()
     play(trial)
     return max(trial if least is None else least, round(trial * seconds / (perf_counter() - began)))
+
+
+def bench_tables(rows: list[Row]) -> Iterator[Grid | Text]:
+    """A benchmark: the speeds, and under which conditions."""
+    columns = [("case", "left"), ("workers", "right"), ("games/s", "right"), ("games", "right")]
+    speeds = [
+        (row["name"], row["workers"], f"{row['games_per_second']:,}", f"{row['games']:,}")
+        for row in rows
+    ]
+    yield grid(f"Best of {rows[0]['repeats']} runs", columns, speeds)
+    alone, *more = (row for row in rows if row["name"].startswith("tournament"))
+    # Below that the clock tells nothing: the same games differ by more from one run to the next.
+    added = percent(alone["overhead"]) if alone["overhead"] > 0.005 else "less than 0.50 %"
+    around = f"Schedule, statistics and checkpoints add {added} to the games' time."
+    for row in more:
+        ratio = row["games_per_second"] / alone["games_per_second"]
+        around += f" {row['workers']} workers play a tournament {ratio:.2f} times as fast as one."
+    first = rows[0]
+    yield Text()
+    yield Text(around)
+    yield Text(
+        f"Solver: {first['solver_payoffs_per_second']:,} pay-offs/s on one core. "
+        f"{first['bytes_per_running_game']:.0f} bytes per running game. Kernels warmed up before "
+        f"({first['warm_up_seconds']} s). {first['machine']}, {first['cores']} cores, {first['system']}; "
+        f"pickosim {first['pickosim']}, Python {first['python']}, NumPy {first['numpy']}, "
+        f"Numba {first['numba']}."
+    )
 
 
 def _best_time(run: Callable[[], object], repeats: int = REPEATS) -> float:

@@ -3,37 +3,47 @@
 from __future__ import annotations
 
 import gc
-import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from itertools import pairwise
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from pickosim import __version__
-from pickosim.commands.parameters import GIVEN, Json, app, examples, with_plain_types
+from pickosim.commands.parameters import GIVEN, Json, examples, new_app, with_plain_types
 from pickosim.commands.terminal import (
     compiling,
     keep_for_results,
     note,
     open_descriptors,
-    show,
+    show_or_json,
     silence,
     write_any_character,
 )
-from pickosim.errors import PickosimError
+from pickosim.errors import PickosimError, suggest
+from pickosim.studies.kinds import KINDS
 
-PARTS: dict[str, tuple[str, ...]] = {
-    "runs": ("run", "extend", "resume", "show", "runs", "report"),
-    "bots": ("new", "check", "strategies"),
-    "games": ("watch", "odds"),
-    "rules": ("rules",),
+COMMANDS = {
+    **{kind: ("runs", text) for kind, text in KINDS.items()},
+    "run": ("runs", "Run the experiment of a file."),
+    "extend": ("runs", "Add bots or games to a tournament, or leave bots out."),
+    "resume": ("runs", "Resume an interrupted run; the results are identical."),
+    "show": ("runs", "Print the results of a run again."),
+    "runs": ("runs", "List the runs in a folder with their headlines."),
+    "report": ("runs", "Write the HTML page of a finished run, or its charts."),
+    "new": ("bots", "Create a bot file from a template; it runs as it is."),
+    "check": ("bots", "Check a bot against the strategy contract."),
+    "strategies": ("bots", "List the bots, or show one."),
+    "watch": ("bots", "Show one game turn by turn."),
+    "odds": ("bots", "Compute the exact odds of a turn."),
+    "rules": ("rules", "List the rule sets, show one, compare two, or explain one."),
 }
-"""Modules that add commands to the app, in the order of the help. Those of studies are made by the first."""
+"""Commands by name: the module that has it, and what it does, which begins its help."""
 
 MEANT = {
     **dict.fromkeys(
@@ -68,9 +78,9 @@ def run(arguments: Sequence[str]) -> int:
     GIVEN[:] = arguments
     try:
         try:
-            command = whole_command(*arguments[:1])
-            with command.make_context("pickosim", list(arguments)) as context:
-                command.invoke(context)
+            whole = whole_command()
+            with whole.make_context("pickosim", list(arguments)) as context:
+                whole.invoke(context)
         finally:
             if sys.stdout is not None:
                 sys.stdout.flush()
@@ -101,24 +111,34 @@ def run(arguments: Sequence[str]) -> int:
     return 0
 
 
-def whole_command(first: str = "") -> Any:
-    """The command with all that are part of it, or those of one module, if it is known to have the one of that name."""
-    homes = [part for part, names in PARTS.items() if first in names]
-    for part in homes or PARTS:
-        import_module(f"pickosim.commands.{part}")
-    order = [f"pickosim.commands.{part}" for part in PARTS]
-    order.append(__name__)
-    app.registered_commands.sort(key=lambda command: order.index(str(command.callback.__module__)))
-    whole = typer.main.get_command(app)
-    for command in _with_parts(whole):
-        with_plain_types(command)
-    return whole
+class Commands(TyperGroup):
+    """All commands: the one that is called is imported and built, the others are only listed."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        listed = {name: TyperCommand(name, help=text) for name, (_, text) in COMMANDS.items()}
+        self.commands = {**listed, **self.commands}
+
+    def resolve_command(self, *args: Any) -> Any:
+        """Find the command that is called."""
+        name, command, rest = super().resolve_command(*args)
+        return name, command_named(name) if name in COMMANDS else command, rest
 
 
-def _with_parts(command: Any) -> Iterator[Any]:
-    yield command
-    for part in getattr(command, "commands", {}).values():
-        yield from _with_parts(part)
+app = new_app(name="pickosim", cls=Commands)
+
+
+def whole_command() -> Any:
+    """The command that has all others."""
+    return with_plain_types(typer.main.get_command(app))
+
+
+def command_named(name: str) -> Any:
+    """A command with its options."""
+    module = import_module(f"pickosim.commands.{COMMANDS[name][0]}")
+    later = getattr(module, "LATER", {})
+    command = later[name]() if name in later else typer.main.get_group(module.app).commands[name]
+    return with_plain_types(command)
 
 
 def _explained(error: Any) -> str:
@@ -126,8 +146,6 @@ def _explained(error: Any) -> str:
     where = error.ctx.command_path if error.ctx else "pickosim"
     option = getattr(error, "option_name", None)
     if option and hasattr(error, "possibilities"):
-        from pickosim.errors import suggest
-
         parameters = error.ctx.command.params if error.ctx else []
         known = [flag for parameter in parameters for flag in parameter.opts]
         message = f'There is no option "{option}"{suggest(option, known) or "."}'
@@ -173,15 +191,11 @@ def bench(
     ] = 2,
 ) -> None:
     """Measure games per second on this machine."""
-    from pickosim.bench import run_bench
-    from pickosim.reports.listings import bench_tables
+    from pickosim.bench import bench_tables, run_bench
 
     with compiling():
         rows = run_bench(seconds)
-    if as_json:
-        print(json.dumps(rows, indent=2))
-    else:
-        show(*bench_tables(rows))
+    show_or_json(as_json, rows, bench_tables)
 
 
 @app.command("help", epilog=examples("pickosim help tournament", "pickosim help rules show"))

@@ -39,6 +39,11 @@ class Format:
     heading: str = ""
     """Added to the label of a column, e.g. points."""
 
+    @property
+    def is_signed(self) -> bool:
+        """Whether numbers above 0 have a sign."""
+        return self.spec.startswith("+")
+
     def bare(self, value: float) -> str:
         """A number without its unit."""
         if self.unit == "%":
@@ -64,6 +69,8 @@ POINTS = Format("+z.2f", 100, "points", "points")
 WIDTH = Format("z.2f", 100, "points", "points")
 """Points that are never below 0."""
 P_VALUE = Format(".4f")
+LEAST_P = 0.0001
+"""Smaller p values are only said to be below it."""
 BY_MEASURE = Format(",.4g")
 """As the row's measure is written; see `studies.measures`."""
 
@@ -71,11 +78,6 @@ BY_MEASURE = Format(",.4g")
 def percent(share: float) -> str:
     """A share, e.g. 12.34 %."""
     return PERCENT.text(share)
-
-
-def p_text(value: float) -> str:
-    """A p value, as far as it matters."""
-    return "< 0.0001" if value < 0.0001 else P_VALUE.text(value)
 
 
 def rating_text(rating: float | None, error: float | None) -> str:
@@ -101,15 +103,17 @@ class Column:
         suffix = self.format.heading if self.format else ""
         return f"{self.label}, {suffix}" if suffix else self.label
 
-    def text(self, value: Any) -> str:
-        """A value as people read it."""
+    def text(self, value: Any, bare: bool = False) -> str:
+        """A value as people read it; `bare`: without its unit."""
         if isinstance(value, bool):
             return "yes" if value else "no"
         if value is None or (isinstance(value, float) and isnan(value)):
             return NO_VALUE
         if self.format is None:
             return str(value)
-        return p_text(value) if self.format is P_VALUE else self.format.text(value)
+        if self.format is P_VALUE and value < LEAST_P:
+            return f"< {P_VALUE.bare(LEAST_P)}"
+        return self.format.bare(value) if bare else self.format.text(value)
 
 
 def _text(name: str, label: str, description: str) -> Column:
@@ -266,12 +270,11 @@ class Frame:
     def column(self, name: str) -> Column:
         """A column as this table has it."""
         known = COLUMNS[name]
-        return Column(
-            known.name,
-            self.types.get(name, known.dtype),
-            self.formats.get(name, known.format),
-            known.label,
-            self.notes.get(name, known.description),
+        return replace(
+            known,
+            dtype=self.types.get(name, known.dtype),
+            format=self.formats.get(name, known.format),
+            description=self.notes.get(name, known.description),
         )
 
     def without(self, *left_out: str) -> Frame:

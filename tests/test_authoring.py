@@ -13,8 +13,8 @@ from pickosim.bots.catalogue import bot_source, catalogue, class_name, describe
 from pickosim.bots.loading import built_in_bots, load_bot
 from pickosim.bots.view import METHODS
 from pickosim.cli import run
+from pickosim.commands.bots import bot_page, bots_table
 from pickosim.errors import PickosimError
-from pickosim.reports.listings import bot_page, bots_table
 
 KINDS = pytest.mark.parametrize(
     "kind", [[], ["--simple"], ["--valuation"]], ids=["bot", "simple", "valuation"]
@@ -182,7 +182,7 @@ def test_the_list_of_bots(capsys):
 
 
 def test_the_list_of_bots_at_80_columns():
-    text = at_80_columns(bots_table(catalogue()))
+    text = at_80_columns(*bots_table(catalogue()))
     assert max(map(len, text.splitlines())) <= 80
     for bot in catalogue():
         assert bot.summary in " ".join(text.split())

@@ -120,8 +120,10 @@ def commands() -> dict[tuple[str, ...], Any]:
     """All commands by their words."""
     whole = cli.whole_command()
     found: dict[tuple[str, ...], Any] = {(): whole}
-    for name, command in whole.commands.items():
-        found[name,] = getattr(command, "built", command)
+    for name in whole.commands:
+        found[name,] = command = (
+            cli.command_named(name) if name in cli.COMMANDS else whole.commands[name]
+        )
         for part, inner in getattr(command, "commands", {}).items():
             found[name, part] = inner
     return found

@@ -6,7 +6,7 @@ import inspect
 import keyword
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import MISSING, Field, dataclass, fields
 from importlib.metadata import entry_points
 from importlib.resources import files
@@ -57,6 +57,13 @@ class Description:
     source: str
     """`built-in`, or the package or path it comes from."""
     file: str
+
+
+def parameters_text(parameters: Iterable[Parameter]) -> str:
+    """Parameters as on a command line; a parameter without a default with its type."""
+    return ", ".join(
+        f"{each.name}={f'<{each.type}>' if each.required else each.default}" for each in parameters
+    )
 
 
 # ----------------------------------------------------------------------------------- available bots

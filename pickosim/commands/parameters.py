@@ -1,4 +1,4 @@
-"""What commands share: their app, parameters with what a shell completes, examples, forms of output."""
+"""What commands share: how they are made, parameters with what a shell completes, examples, forms of output."""
 
 from __future__ import annotations
 
@@ -6,15 +6,12 @@ import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from pickosim.commands.terminal import Form
 from pickosim.errors import PickosimError
-
-if TYPE_CHECKING:
-    from pickosim.rules import RuleSet
 
 
 def complete_bots(incomplete: str) -> list[str]:
@@ -65,21 +62,17 @@ IS_PLAIN = sys.stdout is None or not sys.stdout.isatty()
 
 HELP_NAMES: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 
-_STYLE: dict[str, Any] = {
-    "context_settings": HELP_NAMES,
-    "pretty_exceptions_enable": False,
-    "rich_markup_mode": None if IS_PLAIN else "rich",
-}
 
-app = typer.Typer(
-    name="pickosim",
-    help="Monte Carlo tournaments of Pickomino (Heckmeck am Bratwurmeck) and Extrawurm.",
-    **_STYLE,
-)
-rules_app = typer.Typer(help="List the rule sets, show one, compare two, or explain one.")
-app.add_typer(rules_app, name="rules")
-strategies_app = typer.Typer(help="List the bots, or show one.")
-app.add_typer(strategies_app, name="strategies")
+def new_app(**about: Any) -> typer.Typer:
+    """An app to add commands to."""
+    return typer.Typer(
+        context_settings=HELP_NAMES,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None if IS_PLAIN else "rich",
+        **about,
+    )
+
+
 Bots = Annotated[
     list[str] | None,
     typer.Argument(
@@ -143,19 +136,14 @@ def command_line() -> str:
     return shlex.join(["pickosim", *GIVEN])
 
 
-def make_command(name: str, function: Callable[..., None], epilog: str) -> Any:
-    """A command that the app does not have yet."""
-    alone = typer.Typer(add_completion=False, **_STYLE)
-    alone.command(name, epilog=epilog)(function)
-    return with_plain_types(typer.main.get_command(alone))
-
-
 def with_plain_types(command: Any) -> Any:
-    """A command whose help names values by what they are, not by Python's types."""
+    """A command, or a group of them, whose help names values by what they are, not by Python's types."""
     helps = command.get_help_option(typer.Context(command, **HELP_NAMES))
     for parameter in [*command.params, helps]:
         shown = None if parameter.param_type_name == "argument" else parameter.metavar
         parameter.display_type_rich = lambda ctx, shown=shown: shown
+    for part in getattr(command, "commands", {}).values():
+        with_plain_types(part)
     return command
 
 
@@ -171,10 +159,3 @@ def form_of(as_json: Json = False, as_csv: Csv = False, full: Full = False) -> F
     if as_json + as_csv + full > 1:
         raise PickosimError("Results are printed as JSON, as CSV or in full: choose one of them.")
     return "json" if as_json else "csv" if as_csv else "full" if full else "text"
-
-
-def load_rule_set(rules: str, sets: list[str] | None = None) -> RuleSet:
-    """A rule set by its name or file, with options changed."""
-    from pickosim.rule_files import load_rules
-
-    return load_rules(rules, sets or [])

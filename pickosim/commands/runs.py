@@ -1,31 +1,32 @@
 """Commands about runs: play one, of any kind of study; resume, extend, print and list them; make a page.
 
-Those that play are made from the options that are declared for each kind (see `pickosim.studies.options`), each when it is called:
-until then a command is only its name and what it does.
+Those that play are made from the options that are declared for each kind (see `pickosim.studies.options`), each when it
+is called, as that imports its study.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperCommand
+from rich.text import Text
 
+from pickosim.amounts import listed as in_words
 from pickosim.commands.parameters import (
     COMPLETED_BY_METAVAR,
     Csv,
     Full,
     Json,
     Run,
-    app,
     command_line,
     examples,
     form_of,
-    make_command,
+    new_app,
 )
 from pickosim.commands.terminal import (
     Form,
@@ -39,36 +40,19 @@ from pickosim.commands.terminal import (
     visible,
 )
 from pickosim.errors import PickosimError
+from pickosim.reports.layout import QUIET, hanging
 from pickosim.studies.kinds import KINDS
 
 if TYPE_CHECKING:
     from pickosim.studies.options import Option
 
+app = new_app()
+
+LATER: dict[str, Callable[[], Any]] = {}
+"""Commands that are built when they are called, by name."""
+
 RESUMED = ("workers", "backend", "scheduler", "answer_seconds")
 """Options that a resumed run takes anew."""
-
-
-class LaterCommand(TyperCommand):
-    """A command that is built when it is called: that takes long, as it imports its study."""
-
-    @cached_property
-    def built(self) -> Any:
-        """The command with its options."""
-        assert self.callback is not None
-        return self.callback()
-
-    def make_context(self, *args: Any, **kwargs: Any) -> Any:
-        """The context of the command with its options."""
-        return self.built.make_context(*args, **kwargs)
-
-
-def _add_later(name: str, text: str, build: Callable[[], Any]) -> None:
-    """Add a command that is built later; the first sentence of the text is for the list of commands."""
-
-    def command() -> Any:
-        return build()
-
-    app.command(name, cls=LaterCommand, help=text)(command)
 
 
 def _takes_options(
@@ -77,22 +61,21 @@ def _takes_options(
     """Make a function a command that also takes options that say how a study is run."""
 
     def add(call: Callable[..., None]) -> Callable[..., None]:
-        text = inspect.cleandoc(call.__doc__ or "")
-
         def build() -> Any:
             from pickosim.studies.options import RunOptions, declared
 
             options = [option for option in declared(RunOptions) if option.name in wanted]
+            text = (call.__doc__ or "").replace("{kinds}", in_words([*KINDS], "or"))
             return _command(name, text, options, call, examples(*lines))
 
-        _add_later(name, text, build)
+        LATER[name] = build
         return call
 
     return add
 
 
 def _command(
-    name: str, text: str, options: Sequence[Option], call: Callable[..., None], epilog: str
+    name: str, text: str | None, options: Sequence[Option], call: Callable[..., None], epilog: str
 ) -> Any:
     """A command with the parameters of `call`, but declared options for `options`, and those of `form_of` for `form`."""
     from pickosim.studies.options import PYTHON_ONLY
@@ -129,50 +112,34 @@ def _command(
     signature = inspect.Signature(parameters)
     command.__signature__ = signature  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    command.__doc__ = text
-    return make_command(name, command, epilog)
+    alone = new_app(add_completion=False)
+    alone.command(name, help=inspect.cleandoc(text or ""), epilog=epilog)(command)
+    return typer.main.get_command(alone)
 
 
 def _parameter(option: Option) -> inspect.Parameter:
     """A declared option as a parameter that Typer understands; None or nothing if it is not given."""
-    metavar = option.metavar or None
-    completed = COMPLETED_BY_METAVAR.get(option.metavar)
-    text = option.default_text
-    shown = True if text == str(option.default) else text or False  # a text is put in parentheses
-    kind: Any
-    if option.is_flag:
-        kind = Annotated[bool, typer.Option(option.flag, help=option.help)]
-    elif option.positional:
-        words: Any = list[str] if option.is_list else str
-        kind = Annotated[
-            words if option.is_required else words | None,
-            typer.Argument(
-                metavar=metavar, help=option.help, show_default=False, autocompletion=completed
-            ),
-        ]
-    else:
-        value: Any = str
-        if option.repeat:
-            value = list[str]
-        elif option.type in (int, int | None):
-            value = int
-        elif option.type is float:
-            value = float
-        kind = Annotated[
-            value | None,
-            typer.Option(
-                option.flag,
-                metavar=metavar,
-                help=option.help,
-                show_default=shown,
-                autocompletion=completed,
-            ),
-        ]
     default: Any = option.default if isinstance(option.default, int | str) else None
-    if option.positional and option.is_required:
-        default = inspect.Parameter.empty
+    facts: dict[str, Any] = {"help": option.help}
+    if not option.is_flag:
+        facts["metavar"] = option.metavar or None
+        facts["autocompletion"] = COMPLETED_BY_METAVAR.get(option.metavar)
+    if option.positional:
+        value: Any = list[str] if option.is_list else str
+        declared = typer.Argument(show_default=False, **facts)
+        default = inspect.Parameter.empty if option.is_required else default
+    else:
+        plain = {int: int, int | None: int, float: float, bool: bool}
+        value = list[str] if option.repeat else plain.get(option.type, str)
+        text = option.default_text  # put in parentheses, unless it is the default itself
+        shown = text == str(option.default) or option.is_flag or text or False
+        declared = typer.Option(option.flag, show_default=shown, **facts)
+    kind = value if default is inspect.Parameter.empty or option.is_flag else value | None
     return inspect.Parameter(
-        option.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind
+        option.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=default,
+        annotation=Annotated[kind, declared],
     )
 
 
@@ -182,16 +149,10 @@ def _study_command(kind: str) -> Any:
     from pickosim.studies.options import declared
 
     cls = study_kind(kind)
-    text, play = inspect.cleandoc(cls.__doc__), partial(_play, kind)
-    return _command(kind, text, declared(cls), play, examples(*cls.examples))
+    return _command(kind, cls.__doc__, declared(cls), partial(_play, kind), examples(*cls.examples))
 
 
-def _play(
-    kind: str,
-    *,
-    options: dict[str, Any],
-    form: Form,
-) -> None:
+def _play(kind: str, *, options: dict[str, Any], form: Form) -> None:
     """Play a study, and print its results."""
     from pickosim.runs.folder import new_folder
     from pickosim.studies.kinds import study_kind
@@ -211,8 +172,7 @@ def _play(
     show_results(results, form)
 
 
-for _kind, _text in KINDS.items():
-    _add_later(_kind, _text, partial(_study_command, _kind))
+LATER |= {kind: partial(_study_command, kind) for kind in KINDS}
 
 
 @_takes_options(
@@ -236,8 +196,7 @@ def run_experiment(
 ) -> None:
     """Run the experiment of a file.
 
-    An experiment file holds a question and the study that answers it: a tournament, rank, compare, balance, train,
-    analyse or calibrate.
+    An experiment file holds a question and the study that answers it: a {kinds}.
     """
     with compiling():
         from pickosim.runs.folder import new_folder
@@ -319,12 +278,7 @@ def extend(
     name="resume",
     lines=["pickosim resume runs/mine", "pickosim resume runs/mine --workers 1"],
 )
-def resume(
-    folder: Run,
-    *,
-    options: dict[str, Any],
-    form: Form,
-) -> None:
+def resume(folder: Run, *, options: dict[str, Any], form: Form) -> None:
     """Resume an interrupted run; the results are identical.
 
     If the run is finished, print its results.
@@ -377,7 +331,7 @@ def list_runs(
 ) -> None:
     """List the runs in a folder with their headlines."""
     form = form_of(as_json, as_csv)
-    from pickosim.reports.listings import list_runs, runs_text
+    from pickosim.api import list_runs
 
     listed = list_runs(folder)
     if form == "json":
@@ -387,7 +341,24 @@ def list_runs(
     elif listed.is_empty():
         note(f"There are no runs in {folder}. To begin one: pickosim tournament all")
     else:
-        show(*runs_text(listed))
+        show(*_runs_text(listed.to_dicts()))
+
+
+def _runs_text(runs: Sequence[dict[str, Any]]) -> Iterator[Any]:
+    """Lines per run: its folder, kind, date, games and status; what was played by whom; its headline."""
+    for number, row in enumerate(runs):
+        if number:
+            yield Text()
+        began = row["started"] and datetime.fromisoformat(row["started"]).astimezone()
+        facts = [row["kind"], began and f"{began:%Y-%m-%d %H:%M}", row["status"]]
+        if row["games"] is not None:
+            facts.append(f"{row['games']:,} games")
+        yield Text.assemble((row["run"], "bold"), "  ", (", ".join(filter(None, facts)), QUIET))
+        if row["played"]:
+            bots = "" if "bots " in row["played"] else f"; bots {row['bots']}"
+            yield hanging(Text(f"  {row['played']}{bots}", style=QUIET))
+        if row["headline"] != row["played"]:
+            yield hanging(Text(f"  {row['headline']}"))
 
 
 @app.command(epilog=examples("pickosim report runs/mine", "pickosim report runs/mine --png charts"))

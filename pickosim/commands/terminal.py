@@ -13,11 +13,11 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from pickosim.runs.progress import Progress
     from pickosim.runs.run import Results
+
+T = TypeVar("T")
 
 Form = Literal["text", "full", "json", "csv"]
 """How results are printed."""
@@ -149,13 +151,25 @@ def silence() -> None:
 
 def json_of(content: object, indent: int | None = 2) -> str:
     """Anything as indented JSON; what JSON has no type for as text."""
-    text = json.dumps(content, indent=indent, ensure_ascii=False, default=str)
+    text = json.dumps(content, indent=indent, ensure_ascii=False, default=_plain)
     try:
         text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
     except UnicodeEncodeError:
-        text = json.dumps(content, indent=indent, default=str)
+        text = json.dumps(content, indent=indent, default=_plain)
     # The only control characters that JSON does not escape.
     return re.sub(r"[\x7f-\x9f]", lambda sign: f"\\u{ord(sign[0]):04x}", text)
+
+
+def _plain(value: Any) -> object:
+    return vars(value) if is_dataclass(value) else str(value)
+
+
+def show_or_json(as_json: bool, content: T, text: Callable[[T], Iterable[RenderableType]]) -> None:
+    """Print something as JSON, or as text."""
+    if as_json:
+        print(json_of(content))
+    else:
+        show(*text(content))
 
 
 @contextmanager

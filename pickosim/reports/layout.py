@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import isfinite
+from textwrap import wrap
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderResult
@@ -14,15 +15,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-DICE, WORM, GOLD, GOOD, BAD, QUIET = (
-    "bold",
-    "bold magenta",
-    "not dim bold yellow",
-    "green",
-    "red",
-    "dim",
-)
-
+DICE, WORM, GOLD = "bold", "bold magenta", "not dim bold yellow"
+GOOD, BAD, QUIET = "green", "red", "dim"
 
 GAP = 2
 """Between two columns of a table."""
@@ -38,13 +32,7 @@ def breakable(value: str) -> str:
 
 def wrapped(name: str, width: int) -> str:
     """A name, broken at spaces where it is too long."""
-    lines = [""]
-    for word in name.split(" "):
-        if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
-            lines.append(word)
-        else:
-            lines[-1] = f"{lines[-1]} {word}".strip()
-    return "\n".join(lines)
+    return "\n".join(wrap(name, width, break_long_words=False, break_on_hyphens=False))
 
 
 def hanging(line: Text) -> Text | Padding:
@@ -162,25 +150,23 @@ class IntervalGrid:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         headings = [heading for heading, _ in self.columns]
-        widths = [
-            max(len(line) for cell in column for line in cell.split("\n"))
+        taken = sum(
+            GAP + max(len(line) for cell in column for line in cell.split("\n"))
             for column in zip(headings, *self.rows, strict=True)
-        ]
-        taken = sum(widths) + GAP * len(widths)
+        )
         width = max(NARROWEST, min(WIDEST, options.max_width - taken))
-        ends = [end for interval in self.intervals if interval for end in interval[1:]]
-        low, high = min([0.0, *ends]), max([0.0, *ends])
+        ends = [0.0, *(end for interval in self.intervals if interval for end in interval[1:])]
         at = self.at
-        cells = [
+        rows = [
             (
                 *row[:at],
-                "" if interval is None else Text(drawn(*interval, low, high, width), no_wrap=True),
+                Text(drawn(*each, min(ends), max(ends), width), no_wrap=True) if each else "",
                 *row[at:],
             )
-            for row, interval in zip(self.rows, self.intervals, strict=True)
+            for row, each in zip(self.rows, self.intervals, strict=True)
         ]
         columns = [*self.columns[:at], ("95 % interval", "left"), *self.columns[at:]]
-        yield grid(self.title, columns, cells)
+        yield grid(self.title, columns, rows)
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
         return Measurement(options.max_width, options.max_width)

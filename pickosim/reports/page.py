@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from pickosim import __version__
-from pickosim.amounts import listed
+from pickosim.amounts import first_few
 from pickosim.columns import Frame
 from pickosim.errors import PickosimError, lacking, suggest
 from pickosim.files import write_whole
@@ -99,7 +99,7 @@ def played_facts(results: Results) -> list[tuple[str, str]]:
     return [
         ("rules", "; ".join(rules)),
         ("players", ", ".join(map(str, listed_sizes))),
-        ("bots", _named(bots, 12)),
+        ("bots", first_few(bots, 12)),
         ("games", f"{result['games']:,}{unfinished if result['unfinished'] else ''}"),
         ("seed", str(plan["seed"])),
         ("command", command_again(manifest["command"]) or "started from Python"),
@@ -163,18 +163,12 @@ def title_of(results: Results) -> str:
     if question := manifest.get("question"):
         return str(question)
     if manifest["kind"] == "tournament":
-        return f"Tournament: {_named([bot['name'] for bot in plan['entrants']])}"
+        return f"Tournament: {first_few([bot['name'] for bot in plan['entrants']], 4)}"
     if manifest["kind"] == "compare":
-        return f"Rules compared: {_named([variant['name'] for variant in plan['variants']])}"
+        return f"Rules compared: {first_few([each['name'] for each in plan['variants']], 4)}"
     if manifest["kind"] == "balance":
         return f"Balance of the specialists, rules {rules_text(_rules(manifest))}"
     return str(manifest["title"])
-
-
-def _named(names: Sequence[str], most: int = 4) -> str:
-    """Names, the first of them if there are many."""
-    more = len(names) - most
-    return f"{', '.join(names[:most])} and {more} more" if more > 1 else listed(names)
 
 
 def _rules(manifest: Mapping[str, Any]) -> RuleSet:

@@ -22,6 +22,7 @@ from pickosim.columns import (
     SIGNED,
     WIDTH,
     Column,
+    Format,
     Frame,
     Row,
     percentage,
@@ -68,32 +69,25 @@ def shown_columns(frame: pl.DataFrame, table: Frame) -> Iterator[Cells]:
     Numbers that the terminal writes with ±, rounded as their error suggests, are written so on the page too.
     """
     rows = frame.to_dicts()
-    names = set(frame.columns)
     # The number of games comes last.
-    in_order = sorted(
-        (pair for pair in table.columns() if pair[0].name in names),
-        key=lambda pair: pair[0].name == "games",
-    )
-    for column, has_interval in in_order:
+    for column, has_interval in sorted(table.columns(), key=lambda pair: pair[0].name == "games"):
         name = column.name
         if _is_hidden(name, frame):
             continue
-        if has_interval and column.format in WITH_ERROR and f"{name}_low" in names:
-            shown = [(error_text(column, row), row[name]) for row in rows]
-            yield Cells(column.heading, False, shown)
-            continue
-        if name == "rating":
-            shown = [(rating_text(row["rating"], row["rating_error"]), row[name]) for row in rows]
-        else:
-            shown = [(cell_text(column, row), row[name]) for row in rows]
+        with_ends = has_interval and f"{name}_low" in frame.columns
+        in_one = with_ends and column.format in WITH_ERROR
+        text = error_text if in_one else cell_text
+        shown = [(text(column, row), row[name]) for row in rows]
         yield Cells(column.heading, column.dtype == pl.String, shown)
-        if has_interval and f"{name}_low" in names:
+        if with_ends and not in_one:
             ends = [(interval_text(column, row), row[f"{name}_low"]) for row in rows]
             yield Cells(INTERVAL, False, ends)
 
 
 def _is_hidden(name: str, frame: pl.DataFrame) -> bool:
-    """Columns that another one shows, or that say nothing."""
+    """Columns that are left out: another one shows them, or they say nothing."""
+    if name not in frame.columns:
+        return True
     if name == "p_value":
         return "p_adjusted" in frame.columns  # the corrected one counts; the file has both
     if name == "forfeits":
@@ -113,10 +107,9 @@ def cell_text(column: Column, row: Row) -> str:
     value = row[column.name]
     if column.name == "measure":
         return measure_label(value)
-    known = for_row(column, row)
-    if known.format is not None and known.format.heading and known.format is column.format:
-        return NO_VALUE if _is_missing(value) else known.format.bare(value)
-    return known.text(value)
+    if column.name == "rating":
+        return rating_text(value, row["rating_error"])
+    return for_row(column, row).text(value, bare=bool(column.format and column.format.heading))
 
 
 def interval_text(column: Column, row: Row) -> str:
@@ -130,18 +123,12 @@ def interval_text(column: Column, row: Row) -> str:
 
 def error_text(column: Column, row: Row) -> str:
     """A value with half its interval, in the unit of its column's heading."""
-    if _is_missing(row[column.name]):
-        return NO_VALUE
-    of = for_row(column, row).format or BY_MEASURE
-    if row[f"{column.name}_low"] is None or row[f"{column.name}_high"] is None:
+    value, low, high = (row[f"{column.name}{end}"] for end in ("", "_low", "_high"))
+    if value is None or isnan(value) or low is None or high is None:
         return cell_text(column, row)
-    sign = "+" if of.spec.startswith("+") else ""
+    of = for_row(column, row).format or BY_MEASURE
     unit = f" {of.unit}" if column.format is BY_MEASURE and of.unit else ""
-    return f"{with_error(row, column.name, of.scale, sign)}{unit}"
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and isnan(value))
+    return f"{with_error(row, column.name, of)}{unit}"
 
 
 def difference_label(name: str) -> str:
@@ -150,14 +137,12 @@ def difference_label(name: str) -> str:
     return f"{label}, points" if unit else label
 
 
-def with_error(row: Row, name: str, scale: float = 1.0, sign: str = "") -> str:
-    """A value with half its interval; a dash if there is none."""
-    if row[name] is None:
-        return "-"
-    value, low, high = (scale * row[end] for end in (name, f"{name}_low", f"{name}_high"))
+def with_error(row: Row, name: str, of: Format) -> str:
+    """A value with half its interval, without its unit."""
+    value, low, high = (of.scale * row[end] for end in (name, f"{name}_low", f"{name}_high"))
     if low < high and value in (low, high):
         return f"{low:.1f} to {high:.1f}"  # a share of 0 or 1: its interval has one side only
-    return plus_minus(value, (high - low) / 2, sign=sign)
+    return plus_minus(value, (high - low) / 2, sign="+" if of.is_signed else "")
 
 
 # ---------------------------------------------------------------------------- labels, panels and groups
@@ -378,18 +363,15 @@ def _crossed(
 ) -> Grid:
     """A cross table; of all intervals only the widest is given, so that it fits a terminal."""
     of = view.frame.column(text.value).format
-    is_signed = of is not None and of.spec.startswith("+")
     cells = {(row[text.row], row[text.across]): row for row in rows}
 
     def cell(at: tuple[Any, Any]) -> str:
         row = cells.get(at)
         if row is None:
             return text.missing
-        value = row[text.value]
-        if value is None:
-            shown = "-"
-        else:
-            shown = f"{100 * value:+.1f}" if is_signed else percentage(value, 1)
+        shown, value = "-", row[text.value]
+        if value is not None:
+            shown = f"{100 * value:+.1f}" if of and of.is_signed else percentage(value, 1)
         return f"{shown}{_mark(row, text.marked)}"
 
     shown = across[:MOST_COLUMNS]
@@ -421,14 +403,14 @@ def _drawn(view: View, text: Drawn, title: str, rows: Sequence[Row]) -> Interval
         names = [name for name in names if name != "players"]
 
     def cell(name: str, row: Row) -> str:
-        column = for_row(view.frame.column(name), row)
-        known, of = row[name], column.format
-        if name == value:
-            error = with_error(row, name, of.scale if of else 1.0, "+")
-            return error if known is None else f"{error}{'*' if is_significant(row) else ' '}"
+        known, of = row[name], for_row(view.frame.column(name), row).format
         if name == names[0]:
             return f"{wrapped(known, LONGEST_NAME)}{_mark(row, text.marked)}"
-        return "-" if known is None else of.bare(known) if of else known
+        if known is None or of is None:
+            return known or "-"
+        if name == value:
+            return f"{with_error(row, name, of)}{'*' if is_significant(row) else ' '}"
+        return of.bare(known)
 
     columns = [view.frame.column(name) for name in names]
     return IntervalGrid(

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any, Protocol
 
+from pickosim.amounts import first_few
 from pickosim.errors import PickosimError, lacking
 from pickosim.runs.tasks import Answer, Order, play_here
 
@@ -299,11 +300,9 @@ def _difference(order: Order, reply: Mapping[str, Any]) -> str:
     here, there = order.sources.digests, reply["digests"]
     names = sorted(name for name in {*here, *there} if here.get(name) != there.get(name))
     files = [f"{name.replace('.', '/')}.py" for name in names]
-    more = f" and {len(files) - 3} more files" if len(files) > 3 else ""
-    differing = f"{', '.join(files[:3])}{more}" if files else "the measures"
     return (
         f"its pickosim {reply['version']} in {reply['package']} would play other games "
-        f"({differing} of it differs from the one here)"
+        f"({first_few(files) or 'the measures'} of it differs from the one here)"
     )
 
 
