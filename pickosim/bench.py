@@ -28,8 +28,7 @@ from pickosim.games.batch import BATCH, Batch, play_games
 from pickosim.games.match import make_match
 from pickosim.reports.layout import Grid, grid
 from pickosim.runs.folder import RunFolder
-from pickosim.runs.provenance import machine, versions
-from pickosim.runs.run import run
+from pickosim.runs.run import machine, run, versions
 from pickosim.runs.tasks import Order
 from pickosim.runs.workers import Workers
 from pickosim.solver.graph import Problem, graph
@@ -206,10 +205,10 @@ def _tournament_time(study: Tournament, workers: int) -> float:
     """Seconds of a whole run in a folder, its workers having been started before."""
     crew = Workers(workers)
     with TemporaryDirectory() as folder:
-        with crew.pool() as pool:
+        with crew.pool() as play:
             small = [replace(task, blocks=range(64)) for task in study.stage(0, [])[:8]]
             sources = study.all_sources()
-            list(pool.play(Order(task, sources, sources.digest) for task in small))
+            list(play(Order(task, sources, sources.digest) for task in small))
         began = perf_counter()
         run(study, RunFolder(Path(folder) / "run"), crew)
         return perf_counter() - began

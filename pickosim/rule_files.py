@@ -7,7 +7,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -374,14 +374,13 @@ class OptionInUse:
 
 def explain_rule(name: str) -> Explanation:
     """What an option (`steal`), an entry of one (`tiles.36`) or a specialist (`weasel`) means."""
-    option, dot, key = name.partition(".")
     if name in Options.model_fields:
         return _option(name)
-    if name in SPECIALISTS:
-        return _specialist(name)
+    path = f"specialists.{name}" if name in SPECIALISTS else name
+    option, dot, key = path.partition(".")
     if dot and option in MAPPINGS:
         check_key(MAPPINGS[option], key)
-        return _specialist(key) if option == "specialists" else _tile(key)
+        return _entry(option, key)
     hint = suggest(name, (*Options.model_fields, *SPECIALISTS))
     raise RulesError(
         f'no option or specialist is named "{name}"'
@@ -422,32 +421,20 @@ def _option(name: str) -> Explanation:
     )
 
 
-def _tile(key: str) -> Explanation:
-    return _entry("tiles", key, f"Worms on tile {key}, if it is in play.")
-
-
-def _specialist(name: str) -> Explanation:
-    power = POWERS[name]
-    place = _entry("specialists", name, power.summary)
-    return replace(
-        place, name=name, kind="specialist", details=power.details, related=power.options
-    )
-
-
-def _entry(option: str, key: str, meaning: str) -> Explanation:
-    path, mapping = f"{option}.{key}", MAPPINGS[option]
+def _entry(option: str, key: str) -> Explanation:
+    path, mapping, power = f"{option}.{key}", MAPPINGS[option], POWERS.get(key)
     entries = load_rules("classic").as_dict()[option]
     return Explanation(
-        name=path,
-        kind="entry",
+        name=key if power else path,
+        kind="specialist" if power else "entry",
         option=path,
-        meaning=meaning,
-        details="",
+        meaning=power.summary if power else f"Worms on tile {key}, if it is in play.",
+        details=power.details if power else "",
         allowed=mapping.allowed_entry,
         values={},
         default=str(entries.get(key, mapping.absent)),
         presets=_departures(path),
-        related=(option,),
+        related=power.options if power else (option,),
     )
 
 

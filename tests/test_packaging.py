@@ -36,8 +36,8 @@ LAYERS = {
     "learning": "features layers net weights fit",
     "games": "match ask judge batch positions pickups recording frames trace check",
     " ": "turn_odds",
-    "stats": "distributions intervals ratings sprt selection",
-    "runs": "provenance tasks progress folder workers run",
+    "stats": "distributions intervals ratings sequential",
+    "runs": "tasks progress folder workers run",
     "studies": "views schedule measures options kinds study arms matchup_sums shares standings tournament ladder rank "
     "tune variants compare pickup_worths balance train_lessons train analyse calibrate experiments warm",
     "reports": "layout story odds_text views charts page",

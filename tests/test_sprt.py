@@ -11,7 +11,7 @@ from blocks import first_game
 
 import pickosim
 from pickosim.errors import PickosimError
-from pickosim.stats.sprt import Sprt, parse
+from pickosim.stats.sequential import Sprt, parse
 from pickosim.studies.schedule import FIRST_TEST, TEST_GROWTH, looks
 
 TWINS = ("threshold:target=21", "threshold:target=21,last_dice=2")

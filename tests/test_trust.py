@@ -109,7 +109,7 @@ def flip_bits(sound: Path, base: Path, tries: int, seed: int) -> None:
         for path in before:
             if path not in ("manifest.json", "plan.json"):  # which have the time in them
                 assert after[path] == before[path], f"{path} after a flip in {name}"
-        RunFolder(folder)._copy()
+        RunFolder(folder)._manifest_in("plan.json")
         shutil.rmtree(folder)
 
 

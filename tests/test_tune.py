@@ -17,7 +17,7 @@ from pickosim.games.match import make_match
 from pickosim.rule_files import load_rules
 from pickosim.runs.tasks import add
 from pickosim.stats.intervals import Moments, stratified_mean
-from pickosim.stats.selection import Stratum, bounds, shortfall, survivors
+from pickosim.stats.sequential import Stratum, bounds, shortfall, survivors
 from pickosim.studies.schedule import rotations
 from pickosim.studies.tune import Tune, TuneJob
 

@@ -33,11 +33,11 @@ from pickosim.commands.terminal import (
     compiling,
     json_of,
     note,
+    print_csv,
     progress_bar,
     show,
     show_results,
     show_table,
-    visible,
 )
 from pickosim.errors import PickosimError
 from pickosim.reports.layout import QUIET, hanging
@@ -337,7 +337,7 @@ def list_runs(
     if form == "json":
         print(json_of(listed.to_dicts()))
     elif form == "csv":
-        print(visible(listed.write_csv()), end="")
+        print_csv(listed)
     elif listed.is_empty():
         note(f"There are no runs in {folder}. To begin one: pickosim tournament all")
     else:

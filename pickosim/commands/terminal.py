@@ -20,6 +20,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 if TYPE_CHECKING:
+    import polars as pl
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.segment import Segment
 
@@ -210,13 +211,12 @@ def progress_bar() -> Iterator[Progress]:
 
 def show_results(results: Results, form: Form) -> None:
     """The results on standard output, and where they are kept on standard error."""
-    from pickosim.reports.views import about_the_rest, as_csv, as_json, as_text
+    from pickosim.reports.views import about_the_rest, as_json, as_text, main_table
 
     if form == "json":
         print(json_of(as_json(results)))
     elif form == "csv":
-        text = as_csv(results)
-        print(visible(text) if sys.stdout.isatty() else text, end="")
+        print_csv(main_table(results))
     else:
         show(*as_text(results, full=form == "full"))
     speed = results.manifest["games_per_second"]
@@ -231,12 +231,17 @@ def show_results(results: Results, form: Form) -> None:
 def show_table(results: Results, name: str, form: Form) -> None:
     """One table of a run on standard output."""
     from pickosim.reports.views import table_of, table_text
-    from pickosim.runs.folder import records, written
+    from pickosim.runs.folder import records
 
     if form == "json":
         print(json_of(records(table_of(results, name))))
     elif form == "csv":
-        text = written(table_of(results, name), "csv")
-        print(visible(text) if sys.stdout.isatty() else text, end="")
+        print_csv(table_of(results, name))
     else:
         show(table_text(results, name))
+
+
+def print_csv(table: pl.DataFrame) -> None:
+    """Print a table as CSV: as it is, except on a terminal."""
+    text = table.write_csv()
+    print(visible(text) if sys.stdout.isatty() else text, end="")

@@ -15,8 +15,10 @@ shares, spans of quantiles, lines, heat maps. Each is drawn from *points*, rows 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.resources import files
 from textwrap import wrap
 from typing import Any
 
@@ -65,91 +67,26 @@ SLANTED = 4
 
 _DOT: dict[str, Any] = {"size": 64, "opacity": 1}
 
-FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif"
-
 PICTURE_FONT = "Arial, Helvetica, 'Liberation Sans', sans-serif"
 """Fonts whose letters are equally wide, so that a picture has room for its labels wherever it is opened."""
 
-COLOURS = {
-    "light": {
-        "paper": "#ffffff",
-        "ink": "#1d2126",
-        "quiet": "#59626d",
-        "line": "#dde1e6",
-        "soft": "#f3f5f7",
-        "accent": "#0b62a8",
-    },
-    "dark": {
-        "paper": "#15191e",
-        "ink": "#e8eaed",
-        "quiet": "#a3adb8",
-        "line": "#343b44",
-        "soft": "#1f252c",
-        "accent": "#6cb2f0",
-    },
-}
-"""What the page is coloured with; charts too."""
+_THEME = json.loads(files("pickosim.reports").joinpath("assets", "theme.json").read_bytes())
 
-_CATEGORIES = {
-    "light": ["#0b62a8", "#c65102", "#1b7f5c", "#9b3f8f", "#7d6300", "#b3261e", "#4d5560"],
-    "dark": ["#6cb2f0", "#f0954e", "#58c79a", "#d890cf", "#d9bd4a", "#f08a80", "#aab3bd"],
-}
-_DIVERGING = {
-    "light": ["#e8a05c", "#f4f3f0", "#7db2e0"],
-    "dark": ["#8f4a14", "#262c33", "#1d5f99"],
-}
+COLOURS: dict[str, dict[str, str]] = _THEME["colours"]
+"""What a light and a dark page are coloured with; charts too."""
 
 
 def theme(scheme: str) -> dict[str, Any]:
     """The Vega-Lite configuration for a light or a dark page."""
-    colour = COLOURS[scheme]
-    text = {"labelColor": colour["quiet"], "titleColor": colour["quiet"]}
-    sizes = {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"}
-    return {
-        "background": "transparent",
-        "font": FONT,
-        "lineBreak": "\n",
-        "view": {"stroke": colour["line"]},
-        "axis": {
-            **text,
-            **sizes,
-            "grid": True,
-            "gridColor": colour["line"],
-            "domain": False,
-            "ticks": False,
-            "labelPadding": 6,
-            "labelLimit": 260,
-        },
-        "axisY": {"labelColor": colour["ink"]},
-        "legend": {
-            **text,
-            **sizes,
-            "labelColor": colour["ink"],
-            "orient": "top",
-            "labelLimit": 260,
-        },
-        "header": {
-            "labelColor": colour["ink"],
-            "labelFontSize": 13,
-            "labelFontWeight": "bold",
-            "labelAnchor": "start",
-            "labelLimit": 320,
-            "title": None,
-        },
-        "range": {"category": _CATEGORIES[scheme], "diverging": _DIVERGING[scheme]},
-        "text": {"color": colour["ink"], "fontSize": 12},
-        "style": {
-            "interval": {"color": colour["accent"], "strokeWidth": 2, "strokeCap": "round"},
-            "dot": {"color": colour["accent"]},
-            "hole": {"color": colour["paper"]},
-            "band": {"color": colour["quiet"], "opacity": 0.18},
-            "centre": {"color": colour["quiet"], "thickness": 1},
-            "reference": {"color": colour["quiet"], "strokeDash": [4, 3]},
-            "bars": {"color": colour["accent"]},
-            "span": {"color": colour["accent"], "strokeWidth": 1.5},
-            "middle": {"color": colour["accent"], "strokeWidth": 7, "opacity": 0.45},
-        },
-    }
+    values = COLOURS[scheme] | _THEME["ranges"][scheme]
+
+    def coloured(part: Any) -> Any:
+        if isinstance(part, dict):
+            return {name: coloured(value) for name, value in part.items()}
+        return values[part[1:]] if isinstance(part, str) and part.startswith("$") else part
+
+    config: dict[str, Any] = coloured(_THEME["config"])
+    return config
 
 
 def picture_theme(spec: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
-from math import isfinite, isnan
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -216,19 +216,9 @@ def _html_column(column: Cells) -> dict[str, Any]:
 
 def _sort_value(value: Any) -> str:
     """A value as JavaScript reads it; nothing for none."""
-    match value:
-        case None:
-            return ""
-        case str():
-            return value
-        case bool():
-            return str(int(value))
-        case float() if isnan(value):
-            return ""
-        case float() if not isfinite(value):
-            return "Infinity" if value > 0 else "-Infinity"
-        case _:
-            return repr(value)
+    if value is None or isinstance(value, str):
+        return value or ""
+    return "" if isnan(value) else json.dumps(+value)  # of a truth the number
 
 
 # ------------------------------------------------------------------------------------------- text as HTML

@@ -30,7 +30,7 @@ from pickosim.columns import (
 )
 from pickosim.errors import PickosimError, suggest
 from pickosim.reports.layout import BAD, Grid, IntervalGrid, grid, wrapped
-from pickosim.runs.folder import records, written
+from pickosim.runs.folder import records
 from pickosim.runs.run import Results
 from pickosim.studies.kinds import study_kind
 from pickosim.studies.measures import (
@@ -310,10 +310,9 @@ def as_json(results: Results) -> dict[str, Any]:
     return {**tables, "manifest": manifest}
 
 
-def as_csv(results: Results) -> str:
-    """The main table of a run."""
-    main = next(iter(study_kind(results.manifest["kind"]).frame_types))
-    return written(results.frames[main], "csv")
+def main_table(results: Results) -> pl.DataFrame:
+    """The main table of a run, which CSV prints: the first."""
+    return results.frames[next(iter(study_kind(results.manifest["kind"]).frame_types))]
 
 
 # ------------------------------------------------------------------------------------ what is declared

@@ -149,12 +149,15 @@ def unsealed(content: bytes) -> Manifest:
     if not isinstance(manifest, dict) or not {"plan", "kind", "status"} <= set(manifest):
         raise ManifestError("it is not the manifest of a run")
     seal = manifest.pop(SEAL, None)
-    if seal is None and manifest.get("format") != FORMAT:
-        raise _another_version(manifest)
+    if manifest.get("format") != FORMAT and seal in (None, _seal(manifest)):
+        versions = manifest.get("versions")
+        version = versions.get("pickosim") if isinstance(versions, dict) else None
+        raise PickosimError(
+            f"was written by another version of pickosim ({version or 'unknown'}), whose run folders "
+            "have another layout. Read it with that version, or begin a new run."
+        )
     if seal != _seal(manifest):
         raise ManifestError("it is damaged, or was edited: its checksum does not match")
-    if manifest.get("format") != FORMAT:
-        raise _another_version(manifest)
     try:
         _Manifest.model_validate(manifest)
     except ValidationError as error:
@@ -163,16 +166,6 @@ def unsealed(content: bytes) -> Manifest:
         mistake = f"{where}: {first['msg']}" if where else first["msg"]
         raise ManifestError(f"it is not the manifest of a run ({mistake})") from None
     return manifest
-
-
-class AnotherVersionError(PickosimError):
-    """A run folder with another layout, by the version that it names."""
-
-
-def _another_version(manifest: Manifest) -> AnotherVersionError:
-    versions = manifest.get("versions")
-    version = versions.get("pickosim") if isinstance(versions, dict) else None
-    return AnotherVersionError(str(version or "unknown"))
 
 
 def _seal(manifest: Mapping[str, Any]) -> str:
@@ -243,14 +236,14 @@ class RunFolder:
             try:
                 manifest = self.manifest()
             except ManifestError:
-                manifest = self._copy()
+                manifest = self._manifest_in(COPY)
                 self.was_restored = True
                 with self._writing():
                     self.write_manifest(manifest)
             with self._writing():
                 self._sums.mkdir(exist_ok=True)
                 try:
-                    self._copy()
+                    self._manifest_in(COPY)
                 except PickosimError:
                     write_whole(self.path / COPY, sealed(manifest | {"status": "running"}))
             yield manifest
@@ -266,14 +259,13 @@ class RunFolder:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         lock = FileLock(self.path / "lock")
-        try:
-            lock.acquire(timeout=0)
-        except Timeout as error:
-            raise PickosimError(
-                f"Another run is writing to {self.path}; wait for it, or choose another name with --out."
-            ) from error
-        except OSError as error:
-            raise PickosimError(f"{self.path} cannot be written: {error.strerror}.") from error
+        with self._writing():
+            try:
+                lock.acquire(timeout=0)
+            except Timeout as error:
+                raise PickosimError(
+                    f"Another run is writing to {self.path}; wait for it, or choose another name with --out."
+                ) from error
         try:
             yield
         finally:
@@ -281,14 +273,9 @@ class RunFolder:
 
     def _refuse_links(self) -> None:
         """Refuse a folder in which a link leads elsewhere: what is written must stay in the folder."""
-        for name, is_kind in (
-            ("lock", stat.S_ISREG),
-            ("sums", stat.S_ISDIR),
-            ("games", stat.S_ISDIR),
-        ):
-            path = self.path / name
-            if self._has(name) and not is_kind(path.lstat().st_mode):
-                what = "file" if is_kind is stat.S_ISREG else "folder"
+        for name, what in (("lock", "file"), ("sums", "folder"), ("games", "folder")):
+            path, is_what = self.path / name, stat.S_ISREG if what == "file" else stat.S_ISDIR
+            if self._has(name) and not is_what(path.lstat().st_mode):
                 raise PickosimError(f"{path} is not a {what}; nothing is written to it.")
 
     def _is_foreign(self) -> bool:
@@ -332,20 +319,11 @@ class RunFolder:
         """Write it whole or not at all, with its checksum."""
         write_whole(self.path / MANIFEST, sealed(manifest))
 
-    def _copy(self) -> Manifest:
-        """The manifest as it was when the run began."""
-        return self._manifest_in(COPY)
-
     def _manifest_in(self, name: str) -> Manifest:
         path = self.path / name
         has_copy = name == MANIFEST and self._has(COPY)
         try:
             return unsealed(read_regular(path, MOST_MANIFEST))
-        except AnotherVersionError as error:
-            raise PickosimError(
-                f"{self.path} was written by another version of pickosim ({error}), whose run folders "
-                "have another layout. Read it with that version, or begin a new run."
-            ) from error
         except FileNotFoundError as error:
             if has_copy:
                 raise ManifestError(
@@ -359,6 +337,8 @@ class RunFolder:
         except ManifestError as error:
             restore = f" To restore it: {self.resume_command}" if has_copy else ""
             raise ManifestError(f"{path} cannot be read: {error}.{restore}") from error
+        except PickosimError as error:
+            raise PickosimError(f"{self.path} {error}") from error
 
     # ----------------------------------------------------------------------------------- the shards
 
@@ -421,16 +401,12 @@ class RunFolder:
     ) -> None:
         """Write every frame as Parquet, and those in `exported` in the other formats asked for."""
         for name, frame in frames.items():
-            self._write_table(f"{name}.parquet", parquet(frame))
+            self.write(f"{name}.parquet", parquet(frame))
             for kind in export if name in exported else ():
-                self._write_table(f"{name}.{kind}", written(frame, kind).encode())
+                self.write(f"{name}.{kind}", written(frame, kind).encode())
 
-    def write_files(self, files: Mapping[str, bytes]) -> None:
-        """Write what a study leaves besides its tables."""
-        for name, content in files.items():
-            self._write_table(name, content)
-
-    def _write_table(self, name: str, content: bytes) -> None:
+    def write(self, name: str, content: bytes) -> None:
+        """Write a table, or another file that a study leaves, and note its checksum."""
         write_whole(self.path / name, content)
         self.files[name] = digest(content)
 

@@ -7,7 +7,10 @@ their timing.
 
 from __future__ import annotations
 
+import os
+import platform
 import signal
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
@@ -22,19 +25,16 @@ from math import inf
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
+import numba
+import numpy as np
 import polars as pl
 
+from pickosim import __version__
 from pickosim.errors import PickosimError
 from pickosim.runs.folder import FORMAT, Manifest, RunFolder
 from pickosim.runs.progress import Progress
-from pickosim.runs.provenance import Sources, machine, peak_megabytes, versions
-from pickosim.runs.tasks import Answer, Order, Sums, Task, add, play_here
-from pickosim.runs.workers import (
-    Pool,
-    Terminated,
-    Workers,
-    sigterm_interrupts,
-)
+from pickosim.runs.tasks import Answer, Order, Sources, Sums, Task, add, play_here
+from pickosim.runs.workers import Play, Terminated, Workers, sigterm_interrupts
 
 Frames = dict[str, pl.DataFrame]
 
@@ -315,7 +315,8 @@ def _execute(
         manifest["result"] = study.summary(sums, frames)
         if folder is not None:
             folder.write_frames(frames, manifest["export"], manifest.get("report") or frames)
-            folder.write_files(study.files(sums))
+            for name, content in study.files(sums).items():
+                folder.write(name, content)
             # Before the run counts as finished, as the process may be killed in between.
             study.deliver(folder.path, manifest["run"])
         player.note("finished")
@@ -386,18 +387,18 @@ class _Player:
         if self.workers.prepare is not None:
             self.workers.prepare()
         with ExitStack() as stack:
-            pool: Pool | None = None
+            play: Play | None = None
             while tasks := self.study.stage(number, self.sums):
                 games = sum(task.games for task in tasks)
                 later = max(0, later - games)
                 self.progress.begin(games, later)
                 left: Sequence[Task] = [task for task in tasks if not self._was_kept(task)]
-                if pool is None:
+                if play is None:
                     left = self._play_here(left)
                 if left:
-                    pool = pool or stack.enter_context(self._warm_pool(left))
+                    play = play or stack.enter_context(self._warm_pool(left))
                     by_name = {task.name: task for task in left}
-                    for answer in pool.play(map(self._order, left)):
+                    for answer in play(map(self._order, left)):
                         self._add(by_name[answer.name], answer)
                 number += 1
         return self.sums
@@ -415,13 +416,13 @@ class _Player:
         )
 
     @contextmanager
-    def _warm_pool(self, tasks: Sequence[Task]) -> Iterator[Pool]:
+    def _warm_pool(self, tasks: Sequence[Task]) -> Iterator[Play]:
         """A pool of workers, started when all kernels are compiled: otherwise each of them would compile."""
         if self.workers.are_local:
             for task in list({task.part: task for task in tasks}.values())[:MOST_WARMED]:
                 task.warm_up()
-        with self.workers.pool(self.progress.say) as pool:
-            yield pool
+        with self.workers.pool(self.progress.say) as play:
+            yield play
 
     def _play_here(self, tasks: Sequence[Task]) -> Sequence[Task]:
         """Play in this process for as long as workers would not be done sooner; returns what is left."""
@@ -497,3 +498,40 @@ def _explained(error: BaseException, folder: RunFolder | None) -> RunStoppedErro
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+# ------------------------------------------------------------------------------------ where it is played
+
+
+def machine() -> dict[str, Any]:
+    """The machine, as it describes itself."""
+    return {"machine": _processor(), "cores": os.cpu_count(), "system": platform.platform()}
+
+
+def versions() -> dict[str, Any]:
+    """The versions that a result depends on."""
+    return {
+        "pickosim": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+        "polars": pl.__version__,
+    }
+
+
+def peak_megabytes() -> int | None:
+    """Peak memory of this process so far; None where the system does not report it."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(most / (1 << 20 if sys.platform == "darwin" else 1 << 10))
+
+
+def _processor() -> str:
+    try:
+        with Path("/proc/cpuinfo").open(encoding="utf-8") as lines:
+            return next(line.split(":")[1].strip() for line in lines if "model name" in line)
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()

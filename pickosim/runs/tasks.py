@@ -1,4 +1,4 @@
-"""Tasks: what a worker gets, and the sums of whole numbers that it sends back.
+"""Tasks: what a worker gets, with the sources that its result depends on, and the sums that it sends back.
 
 Whole numbers add up to the same in any order. So a result does not depend on how a run was cut into
 chunks, who played them, or which came back first.
@@ -6,10 +6,13 @@ chunks, who played them, or which came back first.
 
 from __future__ import annotations
 
+import ast
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -19,7 +22,6 @@ from numpy.typing import NDArray
 
 from pickosim.errors import PickosimError
 from pickosim.files import ArraysError, Parcel, digest, unpacked_arrays
-from pickosim.runs.provenance import Sources
 
 Sums = dict[str, NDArray[np.int64]]
 
@@ -75,6 +77,75 @@ def unpacked(
         return None
     are_whole = all(array.dtype == np.int64 for array in sums.values())
     return (sums, named) if are_whole else None
+
+
+_PACKAGE = Path(__file__).parents[1]
+
+_IMPORT = re.compile(r"^\s*from pickosim\.([\w.]+) import ([\w, ]*)", re.MULTILINE)
+"""How one module of this package imports another, or things in it."""
+
+DECLARATIONS = ("columns", "studies.measures")
+"""Modules that declare labels and sentences beside formulas."""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Modules of this package, with all that they import: the same sources play the same games.
+
+    In modules that declare labels and sentences, texts do not count: another word gives no other game. `names`
+    are those of their texts that do.
+    """
+
+    modules: tuple[str, ...]
+    names: tuple[str, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """One digest of them all, in this process."""
+        listed = "".join(f"{name}\0{sha}\0" for name, sha in self.digests.items())
+        return digest(f"{listed}{self.names}".encode())[:16]
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """The digest of each module, by name."""
+        return _digests(self.modules)
+
+
+@cache
+def _digests(modules: tuple[str, ...]) -> dict[str, str]:
+    sources = _package_sources()
+    names: set[str] = set()
+    wanted = list(modules)
+    while wanted:
+        name = wanted.pop()
+        if name not in names and name in sources:
+            names.add(name)
+            for other, imported in _IMPORT.findall(sources[name]):
+                wanted += [other, *(f"{other}.{part.strip()}" for part in imported.split(","))]
+    return {name: _digest(name, sources[name]) for name in sorted(names)}
+
+
+@cache
+def _package_sources() -> dict[str, str]:
+    """All modules of this package, read once: a process goes on with what it has imported, whatever is edited."""
+    return {
+        ".".join(path.relative_to(_PACKAGE).with_suffix("").parts): path.read_text(encoding="utf-8")
+        for path in _PACKAGE.rglob("*.py")
+    }
+
+
+def _digest(name: str, source: str) -> str:
+    counted = _without_texts(source) if name in DECLARATIONS else source
+    return digest(counted.encode())[:16]
+
+
+def _without_texts(source: str) -> str:
+    """Code without its texts and comments."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            node.value = ""
+    return ast.dump(tree)
 
 
 class Task(Protocol):

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from typing import Any, Protocol
+from typing import Any
 
 from pickosim.amounts import first_few
 from pickosim.errors import PickosimError, lacking
@@ -30,6 +30,10 @@ MOST_GROWTH = 4 * 10**9
 
 PARENT_CHECK = 1.0
 """Seconds between two looks of a worker whether its parent is alive."""
+
+
+Play = Callable[[Iterable[Order]], Iterator[Answer]]
+"""Has orders played; answers come as they are finished."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +55,11 @@ class Workers:
         return self.scheduler is None
 
     @contextmanager
-    def pool(self, say: Callable[[str], object] = lambda sentence: None) -> Iterator[Pool]:
+    def pool(self, say: Callable[[str], object] = lambda sentence: None) -> Iterator[Play]:
         """Workers that are ready to play; `say` gets what a person who waits may want to know."""
         if self.scheduler is not None:
             with connected(self.scheduler, say) as cluster:
-                yield cluster
+                yield cluster.play
             return
         # Imported where workers are started: small runs are played without.
         from joblib import Parallel, delayed
@@ -67,27 +71,7 @@ class Workers:
             if self.number > 1:
                 with _ignoring_sigint():
                     list(parallel([delayed(int)()]))  # this starts the processes
-            yield _Processes(parallel)
-
-
-class Pool(Protocol):
-    """Workers that are ready."""
-
-    def play(self, orders: Iterable[Order]) -> Iterator[Answer]:
-        """Have orders played; answers come as they are finished."""
-
-
-class _Processes:
-    """Processes of this machine."""
-
-    def __init__(self, parallel: Any) -> None:
-        self.parallel = parallel
-
-    def play(self, orders: Iterable[Order]) -> Iterator[Answer]:
-        from joblib import delayed
-
-        answers: Iterator[Answer] = self.parallel(delayed(_play)(order) for order in orders)
-        return answers
+            yield lambda orders: parallel(delayed(_play)(order) for order in orders)
 
 
 def _play(order: Order) -> Answer:
@@ -346,7 +330,7 @@ def play_at_worker(
     answer = {"worker": worker.address, "name": str(worker.name), "host": socket.gethostname()}
     try:
         import pickosim
-        from pickosim.runs.provenance import Sources
+        from pickosim.runs.tasks import Sources
 
         here = Sources(*sources)
         if here.digest != source:

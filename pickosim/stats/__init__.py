@@ -1,6 +1,5 @@
 """Pure statistics: they know nothing about the game.
 
 In reading order: `distributions` (normal, Student's t, binomial), `intervals` (of means, shares, ratios and quantiles;
-paired differences, corrections for many comparisons), `ratings` (Plackett-Luce), `sprt` (the sequential test),
-`selection` (the best of many settings).
+paired differences, corrections for many comparisons), `ratings` (Plackett-Luce), `sequential` (tests that stop early).
 """

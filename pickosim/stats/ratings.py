@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from math import hypot, inf, isnan, log, nan, sqrt
 from typing import NamedTuple
 
@@ -99,18 +100,17 @@ def rate(
         )
     for field in fields:
         parts = _parts(ahead, field, fixed)
-        log_strengths, core_squares = _rate_core(
-            len(parts.core), [_among(matchup, parts.core) for matchup in matchups], confidence, game
-        )
-        if fixed in parts.core:
-            at = int(np.searchsorted(parts.core, fixed))
+        core, among = parts.core, [_among(matchup, parts.core) for matchup in matchups]
+        log_strengths, core_squares = _rate_core(len(core), among, confidence, game)
+        if fixed in core:
+            at = int(np.searchsorted(core, fixed))
             log_strengths, core_squares = _relative_to(at, log_strengths, core_squares)
-        if len(parts.core) > 1 or fixed in parts.core:
-            ratings[parts.core] = MEAN + SCALE * log_strengths
+        if len(core) > 1 or fixed in core:
+            ratings[core] = MEAN + SCALE * log_strengths
         if core_squares is not None:
-            squares[np.ix_(parts.core, parts.core)] = SCALE**2 * core_squares
-        if len(parts.core) > 1 and core_squares is None:
-            names = ", ".join(bots[bot] for bot in parts.core)
+            squares[np.ix_(core, core)] = SCALE**2 * core_squares
+        elif len(core) > 1:
+            names = ", ".join(bots[bot] for bot in core)
             remarks.append(f"{names}: too few games to know the errors of their ratings.")
         unrated |= _unrated(bots, parts, fixed)
     errors = [
@@ -120,13 +120,13 @@ def rate(
     numbers = {int(bot): number for number, field in enumerate(fields, 1) for bot in field}
     return Ratings(
         pl.DataFrame(
+            [
+                list(bots),
+                [None if isnan(rating) else rating for rating in ratings],
+                errors,
+                [numbers[bot] for bot in range(len(bots))],
+            ],
             {
-                "name": list(bots),
-                "rating": [None if isnan(rating) else rating for rating in ratings],
-                "rating_error": errors,
-                "field": [numbers[bot] for bot in range(len(bots))],
-            },
-            schema={
                 "name": pl.String,
                 "rating": pl.Float64,
                 "rating_error": pl.Float64,
@@ -312,16 +312,14 @@ def _rate_core(
 
 
 def _stacked(matchups: Sequence[Counted]) -> list[_Stack]:
-    stacks = []
-    for players in sorted({len(seats) for seats, _ in matchups}):
-        same = [(seats, choices) for seats, choices in matchups if len(seats) == players]
-        stacks.append(
-            _Stack(
-                np.array([seats for seats, _ in same], dtype=np.intp),
-                np.array([choices.sum(axis=0) for _, choices in same], dtype=np.float64),
-            )
+    by_size = groupby(sorted(matchups, key=lambda each: len(each[0])), lambda each: len(each[0]))
+    return [
+        _Stack(
+            np.array([seats for seats, _ in same], dtype=np.intp),
+            np.array([choices.sum(axis=0) for _, choices in same], dtype=np.float64),
         )
-    return stacks
+        for same in (list(group) for _, group in by_size)
+    ]
 
 
 def _fit(bots: int, stacks: Sequence[_Stack]) -> Floats:

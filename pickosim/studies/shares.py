@@ -21,7 +21,7 @@ from pickosim.stats.intervals import (
     share_interval,
     stratified_mean,
 )
-from pickosim.stats.sprt import Sprt
+from pickosim.stats.sequential import Sprt
 from pickosim.studies.matchup_sums import LUCK_UNIT, forfeits_in
 from pickosim.studies.schedule import Matchup
 

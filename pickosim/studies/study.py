@@ -28,10 +28,9 @@ from pickosim.rule_files import differences, load_rules, rules_text
 from pickosim.rules import RULES_VERSION, RuleSet
 from pickosim.runs.folder import Manifest, RunFolder
 from pickosim.runs.progress import Progress, shown_progress
-from pickosim.runs.provenance import Sources
 from pickosim.runs.run import Results, kept_sums, plan_digest, run
 from pickosim.runs.run import Study as Played
-from pickosim.runs.tasks import Sums
+from pickosim.runs.tasks import Sources, Sums
 from pickosim.runs.workers import Workers
 from pickosim.studies.kinds import study_kind
 from pickosim.studies.measures import COUNTED

@@ -34,8 +34,8 @@ from pickosim.runs.folder import RunFolder
 from pickosim.runs.tasks import Sums
 from pickosim.stats.intervals import Moments, stratified_mean
 from pickosim.stats.ratings import Ratings
-from pickosim.stats.sprt import Sprt
-from pickosim.stats.sprt import parse as parse_sprt
+from pickosim.stats.sequential import Sprt
+from pickosim.stats.sequential import parse as parse_sprt
 from pickosim.studies.arms import Chunk, blocks_per_chunk, is_judged
 from pickosim.studies.matchup_sums import chunks_of_matchups, forfeits_in
 from pickosim.studies.options import (
@@ -108,7 +108,7 @@ class Tournament(OneRuleSetStudy):
     """
 
     kind: ClassVar[str] = "tournament"
-    sources: ClassVar[tuple[str, ...]] = ("studies.matchup_sums", "stats.sprt")
+    sources: ClassVar[tuple[str, ...]] = ("studies.matchup_sums", "stats.sequential")
     frame_types: ClassVar = FRAMES
     views: ClassVar = VIEWS
     examples: ClassVar[tuple[str, ...]] = (

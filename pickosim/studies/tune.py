@@ -25,7 +25,7 @@ from pickosim.runs.run import Results
 from pickosim.runs.tasks import Sums
 from pickosim.stats.intervals import Rate, mean_rate, share_rate
 from pickosim.stats.ratings import rating_among
-from pickosim.stats.selection import Stratum, bounds, shortfall, survivors
+from pickosim.stats.sequential import Stratum, bounds, shortfall, survivors
 from pickosim.studies.arms import Arm, ArmsJob, Chunk, blocks_per_chunk, chunks_of, play_arm
 from pickosim.studies.ladder import ladder
 from pickosim.studies.matchup_sums import GROUPS
@@ -279,7 +279,7 @@ class Tune(OneRuleSetStudy):
     """
 
     kind: ClassVar[str] = "tune"
-    sources: ClassVar[tuple[str, ...]] = ("studies.matchup_sums", "stats.selection")
+    sources: ClassVar[tuple[str, ...]] = ("studies.matchup_sums", "stats.sequential")
     frame_types: ClassVar = FRAMES
     views: ClassVar = VIEWS
     examples: ClassVar[tuple[str, ...]] = (
