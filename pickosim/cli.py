@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from pickosim import __version__
-from pickosim.commands.parameters import GIVEN, Json, examples, new_app, with_plain_types
+from pickosim.commands.parameters import GIVEN, Json, examples, new_app, option, with_plain_types
 from pickosim.commands.terminal import (
     compiling,
     keep_for_results,
@@ -184,10 +184,7 @@ def options(
 def bench(
     as_json: Json = False,
     seconds: Annotated[
-        float,
-        typer.Option(
-            metavar="SECONDS", min=0.01, max=600, help="Seconds per run; three runs per case."
-        ),
+        float, option("SECONDS", "Seconds per run; three runs per case.", min=0.01, max=600)
     ] = 2,
 ) -> None:
     """Measure games per second on this machine."""

@@ -23,6 +23,7 @@ from pickosim.commands.parameters import (
     complete_runs,
     examples,
     new_app,
+    option,
 )
 from pickosim.commands.terminal import compiling, json_of, note, show, show_or_json, visible
 from pickosim.errors import PickosimError
@@ -175,57 +176,44 @@ def watch(
     rules: Rules = "classic",
     sets: Sets = None,
     seed: Seed = 0,
-    game: Annotated[int, typer.Option(metavar="NUMBER", help="Number of the game.")] = 0,
+    game: Annotated[int, option("NUMBER", "Number of the game.")] = 0,
     folder: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            "RUN",
+            "A tournament's folder: show one of its games.",
             "--from",
-            metavar="RUN",
-            help="A tournament's folder: show one of its games.",
             autocompletion=complete_runs,
         ),
     ] = None,
     position: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "LINE|FILE|-",
+            "A position to play on, by default with the built-in bots that it names.",
             "--from-position",
-            metavar="LINE|FILE|-",
-            help="A position to play on, by default with the built-in bots that it names.",
         ),
     ] = None,
     position_at: Annotated[
         int | None,
-        typer.Option(
+        option(
+            "TURN",
+            "Print the position before that turn, as --from-position takes it.",
             "--position-at",
-            metavar="TURN",
-            help="Print the position before that turn, as --from-position takes it.",
         ),
     ] = None,
     rotation: Annotated[
-        int,
-        typer.Option(
-            metavar="NUMBER",
-            min=0,
-            help="With --from: how far the seats are rotated in that game.",
-        ),
+        int, option("NUMBER", "With --from: how far the seats are rotated in that game.", min=0)
     ] = 0,
     matchup: Annotated[
         str | None,
-        typer.Option(
-            metavar="BOTS",
-            help="With --from: a matchup, e.g. eager,thief, in which --game counts from 0.",
-        ),
+        option("BOTS", "With --from: a matchup, e.g. eager,thief, in which --game counts from 0."),
     ] = None,
     lost_by: Annotated[
-        str | None,
-        typer.Option("--lost-by", metavar="BOT", help="With --from: a game that this bot lost."),
+        str | None, option("BOT", "With --from: a game that this bot lost.", "--lost-by")
     ] = None,
-    to: Annotated[
-        str | None, typer.Option(metavar="BOT", help="With --lost-by: which this bot won.")
-    ] = None,
-    nth: Annotated[
-        int, typer.Option(metavar="NUMBER", min=1, help="With --lost-by: which of these games.")
-    ] = 1,
+    to: Annotated[str | None, option("BOT", "With --lost-by: which this bot won.")] = None,
+    nth: Annotated[int, option("NUMBER", "With --lost-by: which of these games.", min=1)] = 1,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the trace, one JSON object per line.")
     ] = False,
@@ -234,8 +222,7 @@ def watch(
         bool, typer.Option("--why", help="Show what each option was worth to a bot that can say.")
     ] = False,
     judge: Annotated[
-        str | None,
-        typer.Option(metavar="BOT", help="Show luck and errors of every turn, e.g. by champion."),
+        str | None, option("BOT", "Show luck and errors of every turn, e.g. by champion.")
     ] = None,
     seconds: AnswerSeconds = None,
 ) -> None:
@@ -243,11 +230,10 @@ def watch(
 
     It is the same game that a batch with this seed plays as that number.
     """
-    for option, is_text in (("why", why), ("judge", judge)):
-        if is_text and as_json:
-            raise PickosimError(
-                f"--{option} is printed as text; the trace of --json has no field for it."
-            )
+    if as_json and (why or judge):
+        raise PickosimError(
+            f"--{'why' if why else 'judge'} is printed as text; the trace of --json has no field for it."
+        )
     if position is None and bool(bots) == bool(folder):
         raise PickosimError(
             "Name the bots to watch, a run with --from, or a position with --from-position: one of them."
@@ -260,46 +246,42 @@ def watch(
     from pickosim.games.trace import traced_game, traced_position
 
     limit = check_seconds(GAME_SECONDS if seconds is None else seconds)
-    if position is not None:
-        from pickosim.games.positions import load_position, read_positions
+    notes: list[str] = []
+    with compiling(), answer_seconds(limit):  # a program introduces itself within the limit, too
+        if position is not None:
+            from pickosim.games.positions import load_position, read_positions
 
-        start = read_positions(load_position(position))
-        with compiling(), answer_seconds(limit):
+            start = read_positions(load_position(position))
             seated = bots or start.bots_named_in(position)
-            by = judge_of(judge, start.rules, len(seated)) if judge else None
-            events, mistake = traced_position(start, seated, why=why, judge=by)
-            notes = [*start.match(seated).notes, *start.notes]
-    else:
-        with (
-            compiling(),
-            answer_seconds(limit),
-        ):  # a program introduces itself within the limit, too
-            if folder is not None:
-                from pickosim.studies.replay import game_of_run
+            match, notes = start.match(seated), [*start.notes]
+        elif folder is not None:
+            from pickosim.studies.replay import game_of_run
 
-                match, game, _ = game_of_run(
-                    folder, game, rotation, matchup=matchup, lost_by=lost_by, to=to, nth=nth
-                )
-            else:
-                from pickosim.games.match import make_match
-                from pickosim.rule_files import load_rules
+            match, game, _ = game_of_run(
+                folder, game, rotation, matchup=matchup, lost_by=lost_by, to=to, nth=nth
+            )
+        else:
+            from pickosim.games.match import make_match
+            from pickosim.rule_files import load_rules
 
-                match = make_match(bots or [], load_rules(rules, sets or ()), seed)
-            if position_at is not None:
-                from pickosim.games.positions import position_at as taken_at
-                from pickosim.games.positions import position_text
+            match = make_match(bots or [], load_rules(rules, sets or ()), seed)
+        if position_at is not None:
+            from pickosim.games.positions import position_at as taken_at
+            from pickosim.games.positions import position_text
 
-                print(position_text(next(taken_at(match, game, position_at).objects)))
-                return
-            by = judge_of(judge, match.rules, len(match.specs)) if judge else None
+            print(position_text(next(taken_at(match, game, position_at).objects)))
+            return
+        by = judge_of(judge, match.rules, len(match.specs)) if judge else None
+        if position is None:
             events, mistake = traced_game(match, game, why=why, judge=by)
-            notes = match.notes
+        else:
+            events, mistake = traced_position(start, seated, why=why, judge=by)
     if as_json:
         for event in events:
             print(json_of(event, indent=None))
     else:
         lines = (summary if in_short else story)(events)
-        show(*(hanging(line) for line in (*lines, *map(Text, notes))))
+        show(*(hanging(line) for line in (*lines, *map(Text, (*match.notes, *notes)))))
     if mistake is not None:
         raise mistake
 
@@ -308,31 +290,28 @@ def _check_source(
     context: typer.Context, folder: Path | None, position: str | None, lost_by: str | None
 ) -> None:
     """Refuse options that do not go with where the game to watch comes from."""
-    conditions = (
-        (folder is None, "rotation matchup lost-by", "goes only with --from."),
-        (lost_by is None, "to nth", "goes only with --lost-by."),
-        (
-            lost_by is not None,
-            "game rotation",
-            "cannot be combined with --lost-by; --nth says which game.",
-        ),
-        (
-            folder is not None,
-            "rules set seed",
-            "cannot be combined with --from: the run has its own.",
-        ),
-        (
-            position is not None,
-            "rules set seed game from position-at",
-            "cannot be combined with --from-position: the position has its own.",
-        ),
-    )
-    names = {"set": "sets", "from": "folder"}
-    for applies, options, why in conditions:
-        for option in options.split() if applies else ():
-            source = context.get_parameter_source(names.get(option, option.replace("-", "_")))
+    refused: list[tuple[str, str]] = []
+    if folder is None:
+        refused.append(("rotation matchup lost-by", "goes only with --from"))
+    if lost_by is None:
+        refused.append(("to nth", "goes only with --lost-by"))
+    else:
+        refused.append(
+            ("game rotation", "cannot be combined with --lost-by; --nth says which game")
+        )
+    if folder is not None:
+        why = "cannot be combined with --from: the run has its own"
+        refused.append(("rules set seed", why))
+    if position is not None:
+        why = "cannot be combined with --from-position: the position has its own"
+        refused.append(("rules set seed game", why))
+        refused.append(("from position-at", "or --from-position: watch with one, not both"))
+    parameters = {"set": "sets", "from": "folder"}
+    for names, why in refused:
+        for name in names.split():
+            source = context.get_parameter_source(parameters.get(name, name.replace("-", "_")))
             if source is not None and source.name == "COMMANDLINE":
-                raise PickosimError(f"--{option} {why}")
+                raise PickosimError(f"--{name} {why}.")
 
 
 @app.command(
@@ -348,64 +327,46 @@ def odds(
     sets: Sets = None,
     position: Annotated[
         str | None,
-        typer.Option(
-            metavar="LINE|FILE|-",
-            help="The whole table, as `watch --why` prints it, instead of the options below.",
+        option(
+            "LINE|FILE|-",
+            "The whole table, as `watch --why` prints it, instead of the options below.",
         ),
     ] = None,
-    holds: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The specialist that you hold.")
-    ] = None,
+    holds: Annotated[str | None, option("NAME", "The specialist that you hold.")] = None,
     grill: Annotated[
         str | None,
-        typer.Option(
-            metavar="TILES",
-            help="E.g. 21-24,30.",
-            show_default="all tiles that are not a player's top",
-        ),
+        option("TILES", "E.g. 21-24,30.", default="all tiles that are not a player's top"),
     ] = None,
-    own: Annotated[int | None, typer.Option(metavar="TILE", help="Your own top tile.")] = None,
+    own: Annotated[int | None, option("TILE", "Your own top tile.")] = None,
     rivals: Annotated[
         str | None,
-        typer.Option(
-            metavar="TILES",
-            help="The rivals' top tiles in order of play, e.g. 27,-,30; - has no tiles.",
-            show_default="-",
+        option(
+            "TILES",
+            "The rivals' top tiles in order of play, e.g. 27,-,30; - has no tiles.",
+            default="-",
         ),
     ] = None,
     scores: Annotated[
         str | None,
-        typer.Option(
-            metavar="WORMS",
-            help="Worms on tiles: yours, then the rivals', e.g. 7,4.",
-            show_default="those of the top tiles",
+        option(
+            "WORMS",
+            "Worms on tiles: yours, then the rivals', e.g. 7,4.",
+            default="those of the top tiles",
         ),
     ] = None,
     on: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME=TILE,…",
-            help="Specialists on tiles of the grill, e.g. weasel=25,raven=23.",
-        ),
+        option("NAME=TILE,…", "Specialists on tiles of the grill, e.g. weasel=25,raven=23."),
     ] = None,
     bot: Annotated[
-        str | None,
-        typer.Option(metavar="BOT", help="Says what results are worth.", show_default="expected"),
+        str | None, option("BOT", "Says what results are worth.", default="expected")
     ] = None,
     aside: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FACES", help="Dice set aside, e.g. ww4 or 2w,1x4; +4 is the golden die."
-        ),
+        str | None, option("FACES", "Dice set aside, e.g. ww4 or 2w,1x4; +4 is the golden die.")
     ] = None,
-    roll: Annotated[
-        str | None, typer.Option(metavar="FACES", help="White dice of the roll just made.")
-    ] = None,
+    roll: Annotated[str | None, option("FACES", "White dice of the roll just made.")] = None,
     golden: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FACE", help="The golden die in that roll; unused: left out of this turn."
-        ),
+        str | None, option("FACE", "The golden die in that roll; unused: left out of this turn.")
     ] = None,
     weasel_used: Annotated[
         bool, typer.Option("--weasel-used", help="You have rerolled this turn.")

@@ -73,6 +73,11 @@ def new_app(**about: Any) -> typer.Typer:
     )
 
 
+def option(metavar: str, help: str, *names: str, default: str = "", **more: Any) -> Any:
+    """An option that has a value; `default` says in words what it is where it is not given."""
+    return typer.Option(*names, metavar=metavar, help=help, show_default=default or True, **more)
+
+
 Bots = Annotated[
     list[str] | None,
     typer.Argument(
@@ -92,31 +97,24 @@ Bot = Annotated[
 ]
 Rules = Annotated[
     str,
-    typer.Option(
+    option(
+        "RULES",
+        "A preset (see `pickosim rules`) or a TOML file.",
         "--rules",
-        metavar="RULES",
-        help="A preset (see `pickosim rules`) or a TOML file.",
         autocompletion=complete_rules,
     ),
 ]
 Sets = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set", metavar="OPTION=VALUE", help="Change an option of the rules; repeat for more."
-    ),
+    option("OPTION=VALUE", "Change an option of the rules; repeat for more.", "--set"),
 ]
-Seed = Annotated[int, typer.Option(metavar="NUMBER", help="Random seed.")]
+Seed = Annotated[int, option("NUMBER", "Random seed.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Csv = Annotated[bool, typer.Option("--csv", help="Print the main table as CSV.")]
 Full = Annotated[bool, typer.Option("--full", help="Print all tables and findings.")]
 AnswerSeconds = Annotated[
     float | None,
-    typer.Option(
-        "--answer-seconds",
-        metavar="SECONDS",
-        help="Time limit per call of a bot.",
-        show_default="120",
-    ),
+    option("SECONDS", "Time limit per call of a bot.", "--answer-seconds", default="120"),
 ]
 Run = Annotated[
     Path,

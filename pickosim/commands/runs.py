@@ -27,6 +27,7 @@ from pickosim.commands.parameters import (
     examples,
     form_of,
     new_app,
+    option,
 )
 from pickosim.commands.terminal import (
     Form,
@@ -187,11 +188,7 @@ def run_experiment(
     form: Form,
     games: Annotated[
         str | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="Another number of games, e.g. 10k.",
-            show_default="what the file says",
-        ),
+        option("NUMBER", "Another number of games, e.g. 10k.", default="what the file says"),
     ] = None,
 ) -> None:
     """Run the experiment of a file.
@@ -230,24 +227,17 @@ def extend(
     ] = None,
     games: Annotated[
         str | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="Games per matchup in the end, e.g. 100k.",
-            show_default="as many as before",
-        ),
+        option("NUMBER", "Games per matchup in the end, e.g. 100k.", default="as many as before"),
     ] = None,
     without: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="BOT",
-            help="A bot to leave out, e.g. one that failed; the run need not be finished. Repeat for more.",
+        option(
+            "BOT",
+            "A bot to leave out, e.g. one that failed; the run need not be finished. Repeat for more.",
         ),
     ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="RUN", help="Folder of the new run.", show_default="a new one beside the old"
-        ),
+        Path | None, option("RUN", "Folder of the new run.", default="a new one beside the old")
     ] = None,
 ) -> None:
     """Add bots or games to a tournament, or leave bots out.
@@ -302,9 +292,7 @@ def resume(folder: Run, *, options: dict[str, Any], form: Form) -> None:
 )
 def show_run(
     folder: Run,
-    table: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Only this table, e.g. standings.")
-    ] = None,
+    table: Annotated[str | None, option("NAME", "Only this table, e.g. standings.")] = None,
     as_json: Json = False,
     as_csv: Csv = False,
     full: Full = False,
@@ -365,20 +353,16 @@ def _runs_text(runs: Sequence[dict[str, Any]]) -> Iterator[Any]:
 def report(
     folder: Run,
     out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The page.", show_default="report.html in the run"),
+        Path | None, option("FILE", "The page.", default="report.html in the run")
     ] = None,
     png: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Write the charts there as PNG, instead of the page."),
+        Path | None, option("FOLDER", "Write the charts there as PNG, instead of the page.")
     ] = None,
     svg: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Write the charts there as SVG, instead of the page."),
+        Path | None, option("FOLDER", "Write the charts there as SVG, instead of the page.")
     ] = None,
     chart: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Only this chart, e.g. standings; repeat for more."),
+        list[str] | None, option("NAME", "Only this chart, e.g. standings; repeat for more.")
     ] = None,
 ) -> None:
     """Write the HTML page of a finished run, or its charts.
