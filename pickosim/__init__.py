@@ -10,10 +10,14 @@ Names are loaded when they are first used: importing pickosim is quick.
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # so that type checkers know the names
+if (
+    TYPE_CHECKING
+):  # the public names: type checkers follow these lines, and `__getattr__` reads them
     from pickosim.api import benchmark as benchmark
     from pickosim.api import check as check
     from pickosim.api import diff_rules as diff_rules
@@ -69,37 +73,10 @@ if TYPE_CHECKING:  # so that type checkers know the names
 
 __version__ = "0.3.0"
 
-_NAMES = {
-    "api": "benchmark check diff_rules extend list_runs list_strategies new play position "
-    "positions report resume show_rules show_strategy watch",
-    "bots.simple": "SimpleStrategy SimpleTurn",
-    "bots.strategy": "Strategy",
-    "bots.view": "After BoolArray FloatArray IntArray Turn",
-    "engine.dice": "POINTS",
-    "errors": "PickosimError",
-    "games.frames": "Played",
-    "games.positions": "position_line",
-    "games.recording": "Recording record",
-    "rule_files": "Explanation explain_rule explain_rules load_rules presets",
-    "rules": "RULES_VERSION SPECIALISTS WORM RuleSet",
-    "runs.progress": "Progress",
-    "runs.run": "Results",
-    "solver.valuation": "Valuation",
-    "studies.balance": "balance",
-    "studies.analyse": "analyse",
-    "studies.calibrate": "calibrate",
-    "studies.compare": "compare",
-    "studies.experiments": "experiment",
-    "studies.rank": "rank",
-    "studies.study": "load_results",
-    "studies.tournament": "tournament",
-    "studies.train": "train",
-    "studies.tune": "tune",
-    "turn_odds": "odds",
-}
-"""The public names by the modules that they are in."""
+_IMPORT = re.compile(r"^    from pickosim\.(\S+) import (\w+) as ", re.MULTILINE)
 
-_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
+_HOMES = {name: home for home, name in _IMPORT.findall(Path(__file__).read_text(encoding="utf-8"))}
+"""The modules that public names are in, as they are imported above."""
 
 __all__ = sorted(_HOMES)
 
