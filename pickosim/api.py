@@ -189,10 +189,10 @@ def watch(
                 raise mistake
             return events
         if run is not None:
-            found = game_of_run(
+            match, game, _ = game_of_run(
                 run, game, rotation, matchup=matchup, lost_by=lost_by, to=to, nth=nth
             )
-            return trace_game(found.match, found.game)
+            return trace_game(match, game)
         return trace_game(make_match(bots, load_rules(rules, set), seed), game)
 
 
@@ -336,25 +336,20 @@ def resume(
         scheduler=scheduler,
         answer_seconds=answer_seconds,
     )
-    with shown_progress(progress) as shown:
-        return _resume(Path(folder), how, shown)
-
-
-def _resume(folder: Path, how: RunOptions, progress: Progress) -> Results:
-    run_folder = RunFolder(folder)
-    with run_folder.reopen() as manifest:
+    run_folder = RunFolder(Path(folder))
+    with shown_progress(progress) as shown, run_folder.reopen() as manifest:
         if run_folder.was_restored:
-            progress.say("manifest.json was damaged; it is restored from plan.json.")
+            shown.say("manifest.json was damaged; it is restored from plan.json.")
         if manifest["status"] == "finished":
             damaged = run_folder.damaged(manifest)
             if not damaged:
-                progress.say("The run is finished; nothing is left to play.")
+                shown.say("The run is finished; nothing is left to play.")
                 results = load_results(folder)
-                planned_study(manifest).deliver(folder, manifest["run"])
+                planned_study(manifest).deliver(run_folder.path, manifest["run"])
                 return results
-            progress.say(f"Damaged or missing files are made again: {first_few(damaged)}.")
-        study = _study_in(folder, manifest, "resume")
-        return resume_run(study, run_folder, manifest, workers_for(study, how), progress)
+            shown.say(f"Damaged or missing files are made again: {first_few(damaged)}.")
+        study = _study_in(run_folder.path, manifest, "resume")
+        return resume_run(study, run_folder, manifest, workers_for(study, how), shown)
 
 
 def _study_in(folder: Path, manifest: Manifest, verb: str, without: Sequence[str] = ()) -> Any:

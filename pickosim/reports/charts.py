@@ -323,14 +323,9 @@ def dots(
     y, x = _rows(labels, down), alt.X("value:Q", title=title, scale=_scale())
     x = x.axis(tickCount=5, labelOverlap="parity", labelSeparation=8)
     order = distinct(points, "group") if "group" in points[0] else []
-    groups: dict[str, Any] = {}
-    if order:
-        groups = {
-            "color": alt.Color("group:N", sort=order, title=None),
-            "yOffset": alt.YOffset("group:N", sort=order),
-        }
+    offset: dict[str, Any] = {"yOffset": alt.YOffset("group:N", sort=order)} if order else {}
+    groups = offset | ({"color": alt.Color("group:N", sort=order, title=None)} if order else {})
     tip = alt.Tooltip("words:N")
-    offset = {name: channel for name, channel in groups.items() if name == "yOffset"}
     hole = alt.condition("datum.beyond === false", alt.value(24), alt.value(0))
     layers = [
         base.mark_rule(style="reference").encode(x="at:Q"),
@@ -346,9 +341,7 @@ def dots(
         del layers[-1]
     if all(point.get("at") is None for point in points):
         del layers[0]
-    if (
-        "band_low" in points[0]
-    ):  # every row has its own line and band; they meet where they are the same
+    if "band_low" in points[0]:  # every row has its own line and band; equal ones meet
         layers[:1] = [
             base.mark_bar(style="band", size=ROW).encode(x="band_low:Q", x2="band_high:Q", y=y),
             base.mark_tick(style="centre", size=ROW).encode(x="at:Q", y=y),

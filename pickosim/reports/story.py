@@ -77,7 +77,7 @@ def summary(trace: Iterable[Event]) -> Iterator[Text]:
         yield line
 
 
-IN_SUMMARY = (
+IN_SUMMARY = [
     "bratworm",
     "stop",
     "take",
@@ -88,7 +88,7 @@ IN_SUMMARY = (
     "flip",
     "specialist",
     "verdict",
-)
+]
 """Events that a line of the summary tells."""
 
 
@@ -149,11 +149,9 @@ class TableState:
 
     def hear(self, verdict: Event) -> None:
         """Add up what a judge says of a player's turns."""
-        verdicts = self.verdicts.setdefault(verdict["seat"], [0.0, 0.0, 0, 0])
-        for k, more in enumerate(
-            (verdict["luck"], verdict["error"], verdict["decisions"], len(verdict["mistakes"]))
-        ):
-            verdicts[k] += more
+        more = verdict["luck"], verdict["error"], verdict["decisions"], len(verdict["mistakes"])
+        so_far = self.verdicts.get(verdict["seat"], [0.0, 0.0, 0, 0])
+        self.verdicts[verdict["seat"]] = [a + b for a, b in zip(so_far, more, strict=True)]
 
     def lines(self) -> Iterator[Text]:
         """The grill and the stacks."""
@@ -223,14 +221,10 @@ def _lines(event: Event, state: TableState) -> Iterator[Text]:
         case "take":
             worms = _count(state.worms[event["tile"]], "worm")
             yield Text(f"    takes {event['tile']} ({worms})", style=GOOD)
-        case "steal":
-            victim = state.players[event["from"]]
-            yield Text(
-                f"    steals {event['tile']} from {victim} (seat {event['from']})", style=GOOD
-            )
-        case "steal-hen":
-            victim = state.players[event["from"]]
-            yield Text(f"    steals the hen from {victim} (seat {event['from']})", style=GOOD)
+        case "steal" | "steal-hen" as kind:
+            what = event["tile"] if kind == "steal" else "the hen"
+            victim = f"{state.players[event['from']]} (seat {event['from']})"
+            yield Text(f"    steals {what} from {victim}", style=GOOD)
         case "fail":
             yield Text(f"    fails: {event['reason'].replace('-', ' ')}", style=BAD)
         case "return":

@@ -346,10 +346,14 @@ def _title(title: Title, value: str, results: Results, rows: Sequence[Row]) -> s
         for row in rows
         if row.get(f"{value}_low") is not None
     ]
-    few, most = (end(row["games"] for row in rows) for end in (min, max))
-    games = f"{few:,}" if few == most else f"{few:,} to {most:,}"
     error = min(50 * max(widths, default=0.0), 100)
-    return title.format(**rows[0] | {"error": error, "games": games})
+    return title.format(**rows[0] | {"error": error, "games": _games(rows)})
+
+
+def _games(rows: Sequence[Row]) -> str:
+    """How many games each row rests on."""
+    few, most = (end(row["games"] for row in rows) for end in (min, max))
+    return f"{few:,}" if few == most else f"{few:,} to {most:,}"
 
 
 def _crossed(
@@ -514,9 +518,7 @@ def _side_by_side(results: Results, lines: Sequence[Line], players: str) -> Grid
         (wrapped(name, max(map(len, (*name.split(), *column)))), "right")
         for name, column in zip(variants, columns, strict=True)
     ]
-    few, most = (end(shown["games"].to_list()) for end in (min, max))
-    games = f"{few:,}" if few == most else f"{few:,} to {most:,}"
-    title = f"{players} players, {games} games per variant"
+    title = f"{players} players, {_games(shown.to_dicts())} games per variant"
     return grid(title, [("", "left"), *headings], table, kept=2)
 
 
