@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from pickosim.bots.strategy import Strategy
 from pickosim.rules import RuleSet
-from pickosim.stats.sprt import Sprt
+from pickosim.stats.sequential import Sprt
 from pickosim.studies.experiments import OWN_KEYS
 from pickosim.studies.kinds import KINDS, study_kind
 from pickosim.studies.options import Option, declared
