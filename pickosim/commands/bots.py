@@ -255,7 +255,7 @@ def watch(
             seated = bots or start.bots_named_in(position)
             match, notes = start.match(seated), [*start.notes]
         elif folder is not None:
-            from pickosim.studies.replay import game_of_run
+            from pickosim.studies.tournament import game_of_run
 
             match, game, _ = game_of_run(
                 folder, game, rotation, matchup=matchup, lost_by=lost_by, to=to, nth=nth

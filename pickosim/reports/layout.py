@@ -49,7 +49,7 @@ def grid(
     rows: Iterable[Iterable[object]],
     kept: int = 1,
 ) -> Grid:
-    """A table under its title; each column has a heading and is `left` or `right`, or `drawn`: left and never broken."""
+    """A table under its title; each column has a heading and is justified left or right."""
     cells = [[cell if isinstance(cell, Text) else Text(str(cell)) for cell in row] for row in rows]
     return Grid(title, columns, cells, kept)
 
@@ -165,7 +165,7 @@ class IntervalGrid:
             )
             for row, each in zip(self.rows, self.intervals, strict=True)
         ]
-        columns = [*self.columns[:at], ("95 % interval", "drawn"), *self.columns[at:]]
+        columns = [*self.columns[:at], ("95 % interval", "left"), *self.columns[at:]]
         yield grid(self.title, columns, rows)
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
