@@ -192,11 +192,15 @@ def place(tmp_path_factory) -> Path:
     return place
 
 
+class Hangs(BaseException):
+    """A line takes too long; nothing that the command line would answer."""
+
+
 def fate(line: list[str], capfd: pytest.CaptureFixture[str]) -> str:
     """What is wrong with how a line ended; nothing if it ended as it should."""
 
     def hangs(number: int, frame: object) -> None:
-        raise TimeoutError("it hangs")
+        raise Hangs
 
     before = signal.signal(signal.SIGALRM, hangs)
     signal.alarm(HANGS)
@@ -245,7 +249,15 @@ def test_no_line_ends_with_a_traceback(place, capfd, monkeypatch):
     )
 
 
-@pytest.mark.parametrize("line", [["tune", "eager", "--within", "\udcff"]])
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["tune", "eager", "--within", "\udcff"],
+        ["compare", "--about", "\udcff"],
+        ["extend", "none", "--export", "\udcff"],
+        ["analyse", "eager", "--games", "4", "--workers", "9" * 400],
+    ],
+)
 def test_lines_that_ended_with_a_traceback(line, capfd):
     """Found by made-up lines."""
     assert not fate(line, capfd)

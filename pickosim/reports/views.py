@@ -92,6 +92,8 @@ def _is_hidden(name: str, frame: pl.DataFrame) -> bool:
         return "p_adjusted" in frame.columns  # the corrected one counts; the file has both
     if name == "forfeits":
         return not frame[name].sum()
+    if name == "note":
+        return bool(frame[name].is_null().all())
     return name == "rating_error" or (name == "rating_field" and frame[name].n_unique() < 2)
 
 

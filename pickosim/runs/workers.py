@@ -25,6 +25,9 @@ from pickosim.amounts import first_few
 from pickosim.errors import PickosimError, lacking
 from pickosim.runs.tasks import Answer, Order, play_here
 
+MOST_WORKERS = 1000
+"""Processes of one machine; more are a typo."""
+
 MOST_GROWTH = 4 * 10**9
 """Bytes that a worker may grow by between two tasks."""
 
@@ -46,8 +49,10 @@ class Workers:
     """Called before a task is played, in the process that plays it."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.number, int) or self.number < 1:
-            raise PickosimError(f"Workers are a whole number from 1 on, not {self.number!r}.")
+        if not isinstance(self.number, int) or not 1 <= self.number <= MOST_WORKERS:
+            raise PickosimError(
+                f"Workers are a whole number from 1 to {MOST_WORKERS:,}, not {self.number!r}."
+            )
 
     @property
     def are_local(self) -> bool:
