@@ -22,7 +22,7 @@ from pickosim.learning.net import CHANCE_ONE, all_chances, rounded, widened, win
 from pickosim.learning.weights import Learned, Weights, adapted, as_bytes, read_weights, weights_of
 from pickosim.solver.valuation import carry_along
 from pickosim.studies.calibrate import calibrate
-from pickosim.studies.train_lessons import asked_chances
+from pickosim.studies.train import asked_chances
 
 
 def random_weights(rules: str, players: int, seed: int = 0) -> Weights:
