@@ -464,7 +464,7 @@ def test_damaged_files_are_named(folder, capsys):
     (folder / "standings.parquet").unlink()
     (folder / "seats.csv").write_bytes(b"seat\n")
     assert cli.run(["resume", str(folder)]) == 0
-    said = "Damaged or missing files are made again: seats.csv, standings.parquet.\n"
+    said = "Damaged or missing files are made again: seats.csv and standings.parquet.\n"
     assert capsys.readouterr().err.startswith(said)
 
 
