@@ -60,7 +60,7 @@ from pickosim.solver.graph import (
 )
 from pickosim.solver.law import Decisions
 from pickosim.solver.solve import TOLERANCE, Optimal, payoff_rows, solve
-from pickosim.solver.valuation import Valuation, Values, payoffs_of, problem_of
+from pickosim.solver.valuation import Valuation, Values, payoffs_of, problem_of, values_of
 
 LOWEST_TOTAL = 15
 """Chances of totals are listed from this total on, or from the lowest tile if that is lower."""
@@ -536,7 +536,7 @@ class _Play(NamedTuple):
 
 def _solve(match: Match, turn: Turn) -> _Play:
     """Solve a turn by the bot's valuation."""
-    values = ask_values(match, turn)
+    values = ask_values(match, turn, values_of)
     golden, weasel = bool(turn.golden_left[0]), bool(turn.holds[0, 0] == WEASEL)
     problem = problem_of(turn.rules, golden, weasel)
     plan = graph(problem)

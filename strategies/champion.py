@@ -54,7 +54,6 @@ class Champion(PlaysByNet):
     data_files: ClassVar = tuple(
         f"{WEIGHTS.name}/{path.name}" for path in sorted(WEIGHTS.glob("*.npz"))
     )
-    values_are_win_chances: ClassVar = True
 
     def __post_init__(self) -> None:
         if self.weights is not None:

@@ -20,7 +20,7 @@ from pickosim.learning.fit import Fit, errors_of, in_turn, new_parameters, targe
 from pickosim.learning.layers import LOGIT_ONE, VECTORS, Net
 from pickosim.learning.net import CHANCE_ONE, all_chances, rounded, widened, win_chances
 from pickosim.learning.weights import Learned, Weights, adapted, as_bytes, read_weights, weights_of
-from pickosim.solver.valuation import carry_along
+from pickosim.solver.valuation import Carry, worths_of
 from pickosim.studies.calibrate import calibrate
 from pickosim.studies.train import asked_chances
 
@@ -114,18 +114,22 @@ def test_a_turn_carries_the_bot_s_own_values_to_what_it_is_worth(rules):
     """Also with the canned worm, golden die, weasel and bratworms, and where there are two specialists to choose from."""
     worst, turns = 0.0, 0
 
+    class Carrying(Batch):
+        def _carry(self, turn):
+            results, worths = worths_of(bot, turn)
+            return Carry(results, worths[:, :1] * np.array([-1.0, 1.0]), None)
+
     def look(turn, plan):
         nonlocal worst, turns
-        after = turn._asked_for("value").results()
-        own = bot.value(after)
-        for part in carry_along(turn, plan, after._results, np.column_stack([-own, own])):
-            minus, plus = (one.at(part.graph.start) for one in part.carried)
+        for part in plan.plans:
+            leads, minus, plus = part.solutions.every_at(part.graph.start).T
             assert (minus == -plus).all()
+            assert (leads == part.start_values()).all()
             worst = max(worst, np.abs(plus - plan.worth()[part.games]).max(initial=0.0))
             turns += len(plus)
 
     bot = Learned(random_weights(rules, 3))
-    Batch(make_match([bot] * 3, rules, 2), 0, 40, on_plan=look).play()
+    Carrying(make_match([bot] * 3, rules, 2), 0, 40, on_plan=look).play()
     assert turns > 800
     assert worst < 1e-5
 

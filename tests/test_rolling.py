@@ -11,7 +11,7 @@ from pickosim.strategies.winner import Winner
 from situations import every_question, house_rules
 
 from pickosim.bots.view import After, Turn
-from pickosim.engine.claim import best_by_total, claims
+from pickosim.engine.claim import best_by_total, best_claim, claims
 from pickosim.engine.kernels import as_int, kernel
 from pickosim.engine.rulebook import rulebook
 from pickosim.games.batch import Batch, play_games
@@ -139,14 +139,11 @@ def test_games_do_not_depend_on_what_was_solved_before():
 
 @kernel
 def _by_claims(books: Any, grill: Any, loot: Any, worth: Any, best: Any, found: Any) -> None:
-    """What each total is worth, by the set of tiles that it may claim, and in one pass."""
+    """The best tile of each total, by the set of tiles that it may claim, and in one pass."""
     for total in range(len(best)):
         tiles = claims(books[0], as_int(grill), as_int(loot), total)
-        best[total] = -np.inf if tiles else -5.0
-        for tile in range(books[0].tiles):
-            if (tiles >> tile) & 1:
-                best[total] = max(best[total], worth[tile])
-    best_by_total(books[0], as_int(grill), as_int(loot), worth, -5.0, found)
+        best[total] = best_claim(tiles, worth) if tiles else -1
+    best_by_total(books[0], as_int(grill), as_int(loot), worth, found)
 
 
 @pytest.mark.parametrize("claim", ["exact", "next-lower", "any-lower"])
@@ -160,7 +157,7 @@ def test_one_ascending_pass_finds_the_best_claim_of_each_total(claim, steal):
     for _ in range(200):
         grill = random.integers(0, 1 << 16)
         loot = random.integers(0, 1 << 16) & ~grill & int(books["stealable"][0])
-        worth, best, found = random.integers(-3, 4, 16) / 2, np.empty(46), np.empty(46)
+        worth, best, found = random.integers(-3, 4, 16) / 2, *np.empty((2, 46), np.int64)
         _by_claims(books, grill, loot, worth, best, found)
         np.testing.assert_array_equal(found, best)
 

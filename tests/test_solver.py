@@ -501,11 +501,10 @@ def test_what_is_carried_changes_by_nothing_on_average_over_all_rolls(
     solver = Solver(problem)
     alone = solver.solve(payoffs)
     rows = alone.numbers[alone.first[:, None] + np.arange(graph(problem).slots) * alone.step]
-    parts = solver.carry(payoffs, np.array([payoffs, *others]))
-    leads, same, *carried = (
-        part.numbers[part.first[:, None] + np.arange(graph(problem).slots) * part.step]
-        for part in parts
-    )
+    both = solver.carry(payoffs, np.array([payoffs, *others]))
+    leads, same, *carried = both.every[
+        :, both.first[:, None] + np.arange(graph(problem).slots) * both.step
+    ]
     assert (leads == rows).all()
     assert (same == rows).all()
     at = situations(problem)

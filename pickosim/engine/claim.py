@@ -73,24 +73,23 @@ def best_by_total(
     grill: int,
     loot: int,
     worth: NDArray[np.float64],
-    nothing: float,
-    best: NDArray[np.float64],
+    best: NDArray[np.int64],
 ) -> None:
-    """Write to `best` what the best of the `claims` of each total is worth, by ascending total.
+    """Write to `best` which of the `claims` of each total is worth most, by ascending total; -1 if there are none.
 
-    `worth` is by tile; `nothing` is what a total is worth that claims none.
+    `worth` is by tile; of equals it is the highest, as in `best_claim`.
     """
-    lower, found, tile = nothing, False, 0
+    lower, tile = -1, 0
     for points in range(len(best)):
         best[points] = lower
         if tile < book.tiles and book.values[tile] == points:
             here = 1 << tile
-            keeps_lower = found and (book.any_lower if grill & here else book.may_steal)
-            if (grill | loot) & here:
-                best[points] = max(worth[tile], lower) if keeps_lower else worth[tile]
-            if grill & here & book.lower[TOTALS - 1]:
-                lower = max(worth[tile], lower) if found and book.any_lower else worth[tile]
-                found = True
+            beats_lower = lower < 0 or worth[tile] >= worth[lower]
+            keeps_lower = book.any_lower if grill & here else book.may_steal
+            if (grill | loot) & here and (beats_lower or not keeps_lower):
+                best[points] = tile
+            if grill & here & book.lower[TOTALS - 1] and (beats_lower or not book.any_lower):
+                lower = tile
             tile += 1
 
 

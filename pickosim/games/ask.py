@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from functools import cache, partial
 from time import monotonic, perf_counter
 from traceback import walk_tb
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,9 @@ from pickosim.engine.turn import as_faces
 from pickosim.errors import AnswerError, StrategyError, TimeLimitError, suggest
 from pickosim.games.match import Match
 from pickosim.rules import WORM
-from pickosim.solver.valuation import TurnPlan, Valuation, Values, checked_values, values_of
+from pickosim.solver.valuation import Carry, TurnPlan, Valuation, checked_values
+
+Answer = TypeVar("Answer")
 
 _OPTIONS = ("claim", "rob")
 
@@ -71,31 +73,29 @@ def ask(match: Match, turn: Turn, method: str) -> NDArray[Any]:
     return answers
 
 
-def ask_for_plan(match: Match, turn: Turn) -> TurnPlan | None:
-    """The plan of a valuation for its whole turn; None if it is to be asked question by question.
-
-    That is so for some turns of bots that are audited: it is the questions that are audited. Where bots forfeit, such
-    a turn is planned all the same: whether a bot fails in a game must not depend on which turns are audited.
-    """
-    bot = bot_of(match, turn)
-    stepwise = False
-    if match.audited and not is_built_in(type(bot)):
-        _turns[type(bot)] += 1
-        stepwise = _turns[type(bot)] % STEPWISE_EVERY == 0
-        if stepwise and not match.forfeits:
-            return None
-    plan: TurnPlan = call(match, turn, "_plan_turn")
-    return None if stepwise else plan
+def is_stepwise(match: Match, turn: Turn) -> bool:
+    """Whether a valuation is asked question by question this turn: so it is now and then if its questions are audited."""
+    kind = type(bot_of(match, turn))
+    if not match.audited or is_built_in(kind):
+        return False
+    _turns[kind] += 1
+    return _turns[kind] % STEPWISE_EVERY == 0
 
 
-def call(match: Match, turn: Turn, method: str) -> Any:
+def ask_for_plan(match: Match, turn: Turn, carry: Carry | None = None) -> TurnPlan:
+    """The plan of a valuation for its whole turn."""
+    plan: TurnPlan = call(match, turn, "_plan_turn", carry)
+    return plan
+
+
+def call(match: Match, turn: Turn, method: str, *more: object) -> Any:
     """What a method of the strategy returns, unchecked; an exception in it becomes a StrategyError."""
     bot = bot_of(match, turn)
     if is_built_in(type(bot)):
-        return getattr(bot, method)(turn)
+        return getattr(bot, method)(turn, *more)
     explained = partial(_exception_error, match, turn, method)
     with _guarded(match, turn, method, explained) as guard:
-        returned = getattr(bot, method)(turn)
+        returned = getattr(bot, method)(turn, *more)
     if guard.closed_output:
         raise _strategy_error(match, turn, method, 0, "closed standard output")
     return returned
@@ -126,7 +126,7 @@ def explanation(match: Match, turn: Turn) -> list[tuple[str, float]]:
     return sorted(options, key=lambda option: -option[1])
 
 
-def ask_values(match: Match, turn: Turn) -> Values:
+def ask_values(match: Match, turn: Turn, question: Callable[[Valuation, Turn], Answer]) -> Answer:
     """What the results of a turn are worth to the valuation that is asked, outside of a game."""
     bot = bot_of(match, turn)
     assert isinstance(bot, Valuation)
@@ -138,7 +138,7 @@ def ask_values(match: Match, turn: Turn) -> Values:
         return StrategyError(f"{match.specs[turn._bot]}: value() {problem}.")
 
     with guarded(lambda: _too_slow(match, turn, "value"), explained):
-        return values_of(bot, turn)
+        return question(bot, turn)
 
 
 def bot_of(match: Match, turn: Turn) -> Strategy:

@@ -44,13 +44,20 @@ from pickosim.engine.turn import (
     take_golden_die,
 )
 from pickosim.errors import StrategyError, TimeLimitError
-from pickosim.games.ask import ask, ask_for_plan, faces_of, failing, illegal_answer
+from pickosim.games.ask import (
+    ask,
+    ask_for_plan,
+    faces_of,
+    failing,
+    illegal_answer,
+    is_stepwise,
+)
 from pickosim.games.judge import Judge, Verdict
 from pickosim.games.match import Match, order_of
 from pickosim.rules import RuleSet
 from pickosim.solver.rolling import play_out
 from pickosim.solver.solve import AT_ONCE
-from pickosim.solver.valuation import TurnPlan, Valuation, plans_whole_turns
+from pickosim.solver.valuation import Carry, TurnPlan, Valuation, plans_whole_turns
 
 BATCH = 16384
 """Games played in parallel, per rotation: enough to make the fixed cost of a step small, few enough for the cache."""
@@ -98,7 +105,8 @@ class Batch:
     is called with the turn after every answer. `on_plan` is called with the turn before its dice are
     rolled and with the plan of a valuation, which says what the turn is worth to it: `plan.worth()`.
 
-    A `judge` says how lucky every turn was; `on_verdict` is called with the turn that was played and what it says of it.
+    A `judge` says how lucky every turn was, and with `on_verdict` what its decisions gave away: that is called with the
+    turn that was played and what the judge says of it.
     """
 
     def __init__(
@@ -131,7 +139,7 @@ class Batch:
         self.games = games
         self.judge: Judge | None = None
         if judge is not None:
-            self.judge = Judge(judge, match, self.total, decisions=on_verdict is not None)
+            self.judge = Judge(judge, match, self.total, errors=on_verdict is not None)
         self.on_verdict = on_verdict
         self.keeps_log = log is not None
         self.log = new_log(room=judge is not None) if log is None else log
@@ -279,24 +287,32 @@ class Batch:
         self.notes = {}
         golden = begin(self.books, self.table, self.hands, seat, rows, self.asked)
         turn, plan = self._turn("pick", seat, rows), None
-        if whole:
+        stepwise = whole and is_stepwise(self.match, turn)
+        # Whether a bot fails, and how lucky it is, must not depend on which turns are audited.
+        if whole and not (stepwise and self.judge is None and not self.match.forfeits):
             try:
-                plan = ask_for_plan(self.match, turn)
+                plan = ask_for_plan(self.match, turn, self._carry(turn))
             except StrategyError as error:
                 self._check_forfeit(turn, error)
                 self._forfeit(turn, error, failing(turn, partial(ask_for_plan, self.match)))
                 self._play_bots_turn(seat, rows, whole)
                 return
+        followed = None if stepwise else plan
         if self.judge is None:
-            self._play_on(turn, plan, golden)
+            self._play_on(turn, followed, golden)
             return
         if not self.keeps_log:
             self.log = emptied(with_room(self.log, AT_ONCE))
         outlook = self.judge.expect(turn, self.log, plan)
-        self._play_on(turn, plan, golden)
-        verdict = self.judge.judge(outlook, self.log)
-        if self.on_verdict is not None:
-            self.on_verdict(turn, verdict)
+        self._play_on(turn, followed, golden)
+        if self.on_verdict is None:
+            self.judge.add_luck(outlook, self.log)
+        else:
+            self.on_verdict(turn, self.judge.judge(outlook, self.log))
+
+    def _carry(self, turn: Turn) -> Carry | None:
+        """What is carried along the plan of the bot on turn."""
+        return None if self.judge is None else self.judge.carry(turn)
 
     def _play_on(self, turn: Turn, plan: TurnPlan | None, golden: int) -> None:
         """Play a turn that has begun by its plan, or else question by question."""

@@ -23,6 +23,7 @@ from pickosim.engine.claim import best_claim, legal_claims
 from pickosim.engine.dice import FACES, POINTS
 from pickosim.engine.kernels import (
     F64,
+    I64,
     U8,
     U16,
     U32,
@@ -50,7 +51,7 @@ from pickosim.engine.log import (
 )
 from pickosim.engine.results import FAIL as NO_TILE
 from pickosim.engine.results import TurnResults, positions_of
-from pickosim.engine.rulebook import GOLDEN_DIE, NOTHING, RAVEN, SEATS, WEASEL, Books, Rulebook
+from pickosim.engine.rulebook import GOLDEN_DIE, NOTHING, RAVEN, SEATS, Books, Rulebook
 from pickosim.engine.table import Game, Table, bratworm_sources
 from pickosim.engine.tally import LUCK_ONE, PARTS, Tally, win_parts
 from pickosim.engine.turn import Hand, Hands
@@ -59,17 +60,22 @@ from pickosim.games.ask import ask_values
 from pickosim.games.match import Match
 from pickosim.rules import SPECIALISTS, WORM, RuleSet
 from pickosim.solver.graph import Graph, Int, bust_of, dice_kinds, earns, slots_of
-from pickosim.solver.solve import AT_ONCE, Solutions
+from pickosim.solver.solve import AT_ONCE, Numbers, Solutions
 from pickosim.solver.valuation import (
     JUDGE,
+    Carry,
+    Plan,
     Scale,
     TurnPlan,
     Valuation,
     Values,
-    checked_values,
+    complete,
+    known_worths,
     problem_of,
     scales_of,
-    solve_all,
+    solve_kinds,
+    sorted_values,
+    worths_of,
 )
 
 (
@@ -134,13 +140,12 @@ Decisions = NDArray[np.void]
 
 
 class _Reading(Protocol):
-    """A record of READING: a turn, as far as its events have been read; values are shifted and scaled."""
+    """A record of READING: a turn, as far as its events have been read."""
 
-    now: F64  # of the position
-    luck: F64
-    error: F64
-    stop: F64  # of a stop, after dice were set aside
-    roll_on: F64
+    now: I64  # of the position: its place in the numbers of the solution
+    stop: I64  # the same of a stop, after dice were set aside
+    roll_on: I64
+    claim: F64  # what the claim was valued at, shifted and scaled; NaN without one
     decision: U32  # number of the one that `strays` is about
     roll: U16
     golden_face: U8
@@ -158,42 +163,37 @@ class _Reading(Protocol):
 READING = dtype_of(_Reading)
 
 
-class Dice(NamedTuple):
-    """The solutions for turns that are played with the same kinds of dice."""
-
-    games: NDArray[np.int64]
-    """(m,): which of the n games."""
-    graph: Graph
-    solutions: Solutions
-    golden: bool
-
-
 class Outlook(NamedTuple):
-    """What a judge says of a turn of n games before it is played."""
+    """What is expected of a turn of n games before it is played."""
 
     turn: Turn
-    table: Table
-    """(n,): a copy of the games."""
     values: Values
     scale: Scale
-    dice: list[Dice]
+    plans: list[Plan]
+    """Solutions of these values by kinds of dice; what the judge says is among them, or carried along."""
+    by_judge: bool
+    """Whether the values are the judge's."""
+    used: NDArray[np.uint16]
+    """(n,): how often the golden die was used before."""
+    table: Table
+    """(n,): a copy of the games, if errors are wanted."""
     begin: int
     """Events in the log before the turn."""
 
 
 class Verdict(NamedTuple):
-    """What a judge makes of a turn of n games, in the units of its values."""
+    """What a judge makes of a turn of n games, for every player from the one on turn on, in the units of its values."""
 
     before: FloatArray
-    """(n,): what the turn was worth before the golden die and the first roll."""
+    """(n, P): what the turn was worth before the golden die and the first roll."""
     luck: FloatArray
-    """(n,): of all rolls."""
+    """(n, P): of all rolls."""
     error: FloatArray
-    """(n,): of all decisions."""
+    """(n, P): what each player lost by all decisions."""
     after: FloatArray
-    """(n,): what the result is worth."""
+    """(n, P): what the result is worth."""
     decisions: Decisions
-    """All decisions, if somebody wants them; valid until the next verdict."""
+    """All decisions; valid until the next verdict."""
 
 
 def judge_of(bot: BotLike, rules: RuleSet, players: int) -> Valuation:
@@ -228,75 +228,117 @@ def option_words(kind: int, option: int, tiles: Sequence[int]) -> str:
 class Judge:
     """A valuation that judges the turns of any bots, in a number of games of a match."""
 
-    def __init__(self, bot: Valuation, match: Match, games: int, *, decisions: bool) -> None:
+    def __init__(self, bot: Valuation, match: Match, games: int, *, errors: bool) -> None:
         players = len(match.strategies)
-        self.bot = bot
-        self._spec = spec_of(bot)
+        self.bot, self.players, self.errors = bot, players, errors
+        spec = spec_of(bot)
+        self.knows_rivals = False
+        """Whether it knows every player's chance, as far as it has been asked; else rivals share evenly."""
         self._is = [
-            other is bot or spec == self._spec
-            for other, spec in zip(match.strategies, match.specs, strict=True)
+            other is bot or named == spec
+            for other, named in zip(match.strategies, match.specs, strict=True)
         ]
         """By the number of a bot in the match: whether it is the judge itself."""
         self._match = replace(
-            match, specs=(self._spec,) * players, strategies=(bot,) * players, rotations=()
+            match, specs=(spec,) * players, strategies=(bot,) * players, rotations=()
         )
-        self.luck, self.error = np.zeros((2, games, players))
+        self.luck = np.zeros((games, players))
         """(G, P)"""
-        self.start, self.drift = np.zeros((2, games))
-        """(G,): with two players the chance of seat 0 at first, and by how much it changes between turns."""
-        self._last = np.full(games, np.nan)
-        """(G,): the chance of seat 0 after the last turn."""
+        judged = games if errors else 0
+        self.error = np.zeros((judged, players, players))
+        """(G, P, P): by who decided, what each player lost by it."""
+        self.start, self.drift = np.zeros((2, judged, players))
+        """(G, P): the chances at first, and by how much they change between turns."""
+        self._last = np.full((judged, players), np.nan)
+        """(G, P): the chances after the last turn."""
         self._place = np.full(games, -1, np.int32)
         """(G,): which of the games that are being read."""
         self._readings = np.zeros(AT_ONCE, READING)
-        self._decisions = np.zeros(AT_ONCE * MOST_DECISIONS if decisions else 0, DECISION)
+        self._decisions = np.zeros(AT_ONCE * MOST_DECISIONS if errors else 0, DECISION)
         golden = problem_of(match.rules, golden=True, weasel=False)
         self._golden_first = bool(dice_kinds(golden)[1])
 
+    def carry(self, turn: Turn) -> Carry | None:
+        """What is carried along the plan of the bot on turn: the judge's worths, unless it solves the turn by itself."""
+        own = self._is[turn._bot]
+        if self.players == 2 if own else self.errors:
+            return None
+        results, worths = self._ask(turn)
+        return Carry(results, worths[:, int(own) :], worths[:, 0] if own else None)
+
+    def _ask(self, turn: Turn) -> tuple[TurnResults, FloatArray]:
+        """All results of a turn, and what they are worth."""
+        asked = turn._asked_for("value")
+        asked._bot = 0
+        return ask_values(self._match, asked, worths_of)
+
     def expect(self, turn: Turn, log: Log, plan: TurnPlan | None) -> Outlook:
-        """What the judge says of a turn that has begun; by its `plan` if the bot is the judge."""
-        table = turn._table[turn._rows]
-        if plan is not None and self._is[turn._bot]:
-            values, scale = plan.values, plan.scale
-            solved = [(part, bool(plan.golden[part.games].any())) for part in plan.plans]
+        """What is expected of a turn that has begun: by the `plan` of the bot, if errors are not wanted or it is the judge."""
+        own = self._is[turn._bot]
+        if plan is not None and (own or not self.errors):
+            values, scale, plans, by_judge = plan.values, plan.scale, plan.plans, own
         else:
-            asked = turn._asked_for("value")
-            asked._bot = 0
-            values = ask_values(self._match, asked)
-            scale, held = scales_of(values), table["holds"][:, turn.seat]
-            kinds = (
-                (held != WEASEL, False, False),
-                (held == GOLDEN_DIE, True, False),
-                (held == WEASEL, False, True),
-            )
-            solved = [
-                (solve_all(turn, values, games, golden, weasel, scale=scale, memory=JUDGE), golden)
-                for some, golden, weasel in kinds
-                if len(games := np.flatnonzero(some))
-            ]
-        dice = [Dice(*part, golden) for part, golden in solved]
-        return Outlook(turn, table, values, scale, dice, length(log))
+            results, worths = self._ask(turn)
+            values, by_judge = sorted_values(turn, results, worths[:, 0]), True
+            scale, carry = scales_of(values), Carry(results, worths[:, 1:], None)
+            plans = solve_kinds(turn, values, scale, JUDGE, carry)
+        table = turn._table[turn._rows] if self.errors else turn._table[:0]
+        used = turn._table["used"][turn._rows, GOLDEN_DIE, turn.seat]
+        return Outlook(turn, values, scale, plans, by_judge, used, table, length(log))
+
+    def add_luck(self, outlook: Outlook, log: Log) -> None:
+        """Add the luck of a turn that has been played to the results of its games."""
+        luck, _, _ = self._read(outlook, log, np.zeros((2, 0, 0)))
+        self._add_luck(outlook.turn, luck)
 
     def judge(self, outlook: Outlook, log: Log) -> Verdict:
-        """What the judge makes of the turn, now that it has been played."""
-        turn, table, values, scale, dice, begin = outlook
-        seat, rows = turn.seat, turn._rows
-        readings, found = self._readings[: len(rows)], 0
-        used = table["used"][:, GOLDEN_DIE, seat]
-        golden = turn._table["used"][rows, GOLDEN_DIE, seat] != used
-        start = np.full((2, len(rows)), -np.inf)
-        for part in dice:
-            start[int(part.golden), part.games] = part.solutions.at(part.graph.start)
-        before = start.max(axis=0)
-        for part in dice:
+        """What the judge makes of a turn that has been played; it is added to the results of its games."""
+        turn, _, scale, plans, _, _, table, _ = outlook
+        start = np.full((2, len(turn), len(plans[0].solutions.every)), -np.inf)
+        for part in plans:
+            start[int(part.golden), part.games] = part.solutions.every_at(part.graph.start)
+        before = np.where(start[1, :, :1] >= start[0, :, :1], start[1], start[0])
+        before[:, 0] = before[:, 0] / scale.factor + scale.shift
+        luck, error, found = self._read(outlook, log, start)
+        after = self._actual(turn, table)
+        self.knows_rivals = after.shape[1] == self.players - 1
+        error[:, 0] += scale.shift
+        error -= after
+        readings = self._readings[: len(turn)]
+        strays = np.flatnonzero(readings["strays"])
+        claim = readings["claim"][strays] / scale.factor[strays] + scale.shift[strays]
+        found["error"][readings["decision"][strays]] = claim - after[strays, 0]
+        verdict = Verdict(
+            complete(before, 1.0, self.players),
+            complete(luck, 0.0, self.players),
+            complete(error, 0.0, self.players),
+            complete(after, 1.0, self.players),
+            found,
+        )
+        self._add_luck(turn, luck)
+        self._add(turn, verdict)
+        return verdict
+
+    def _read(
+        self, outlook: Outlook, log: Log, start: FloatArray
+    ) -> tuple[FloatArray, FloatArray, Decisions]:
+        """Read the events of a turn: luck and, if wanted, error (n, K), but for what the result is worth; decisions."""
+        turn, values, scale, plans, by_judge, used, table, begin = outlook
+        rows, found = turn._rows, 0
+        readings = self._readings[: len(rows)]
+        entry = turn._table["entry"][rows]
+        golden = turn._table["used"][rows, GOLDEN_DIE, turn.seat] != used
+        first = 0 if by_judge else 1
+        luck, error = np.zeros((2, len(rows), len(plans[0].solutions.every) - first))
+        for part in plans:
             played = golden[part.games] == part.golden
             games = part.games[played]
-            self._place[table["entry"][games]] = np.arange(len(games))
+            self._place[entry[games]] = np.arange(len(games))
             found = _read(
                 turn._books,
                 turn._table,
                 turn._hands,
-                seat,
+                turn.seat,
                 rows,
                 table,
                 log,
@@ -305,101 +347,92 @@ class Judge:
                 games,
                 part.graph,
                 part.solutions.only(played),
+                part.solutions.every[first:],
                 part.golden,
                 part.golden and self._golden_first,
                 start,
                 values,
                 scale,
                 readings,
+                luck,
+                error,
                 self._decisions,
                 found,
             )
-            self._place[table["entry"][games]] = -1
-        unit = 1 / scale.factor
-        error, after = readings["error"] * unit, readings["now"] * unit + scale.shift
-        strays = np.flatnonzero(readings["strays"])
-        if len(strays):
-            actual = self._actual(turn, table, strays)
-            wrong, after[strays] = after[strays] - actual, actual
-            error[strays] += wrong
-            if len(self._decisions):
-                self._decisions["error"][readings["decision"][strays]] = wrong
-        luck = readings["luck"] * unit
-        verdict = Verdict(before * unit + scale.shift, luck, error, after, self._decisions[:found])
-        self._add(seat, table["entry"], verdict)
-        return verdict
+            self._place[entry[games]] = -1
+        if by_judge:
+            luck[:, 0] /= scale.factor
+            error[:, 0] /= scale.factor
+        return luck, error, self._decisions[:found]
 
-    def _actual(self, turn: Turn, table: Table, games: NDArray[np.int64]) -> FloatArray:
-        """(m,): what the results are worth that some of the games had; the others are valued before a turn."""
-        seen = Turn(
-            turn.rules,
-            turn._books,
-            table,
-            turn._hands,
-            turn.seat,
-            games.astype(np.int32),
-            "value",
-            {},
-        )
-        after = positions_of(turn._books, turn._table, turn._rows[games])
+    def _actual(self, turn: Turn, table: Table) -> FloatArray:
+        """(n, K): what the results are worth that the games had."""
+        games = np.arange(len(turn), dtype=np.int32)
+        seen = Turn(turn.rules, turn._books, table, turn._hands, turn.seat, games, "value", {})
+        after = positions_of(turn._books, turn._table, turn._rows)
         no, none = np.zeros(len(games), np.bool_), np.full(len(games), NO_TILE, np.int8)
         results = TurnResults(np.arange(len(games)), none, no, no, after)
-        return checked_values(self.bot, After(seen, results))
+        return known_worths(self.bot, After(seen, results))
 
-    def _add(self, seat: int, entry: NDArray[np.uint32], verdict: Verdict) -> None:
-        """Add a turn to the results of its games."""
-        players = self.luck.shape[1]
-        shares = np.full(players, -1 / (players - 1))
-        shares[seat] = 1.0
-        self.luck[entry] += verdict.luck[:, None] * shares
-        self.error[entry, seat] += verdict.error
-        if players == 2:
-            before, after = verdict.before, verdict.after
-            if seat:
-                before, after = 1 - before, 1 - after
-            first = np.isnan(self._last[entry])
-            self.start[entry[first]] = before[first]
-            self.drift[entry] += np.where(first, 0.0, before - self._last[entry])
-            self._last[entry] = after
+    def _add_luck(self, turn: Turn, luck: FloatArray) -> None:
+        """Add luck (n, K) to the results of the games of a turn."""
+        by_seat = np.roll(complete(luck, 0.0, self.players), turn.seat, axis=1)
+        self.luck[turn._table["entry"][turn._rows]] += by_seat
+
+    def _add(self, turn: Turn, verdict: Verdict) -> None:
+        """Add errors and drift of a turn to the results of its games."""
+        before, _, error, after = (np.roll(part, turn.seat, axis=1) for part in verdict[:4])
+        entry = turn._table["entry"][turn._rows]
+        self.error[entry, turn.seat] += error
+        first = np.isnan(self._last[entry, 0])
+        self.start[entry[first]] = before[first]
+        self.drift[entry] += np.where(first[:, None], 0.0, before - self._last[entry])
+        self._last[entry] = after
 
     def end(self, tally: Tally, entry: NDArray[np.uint32]) -> None:
         """Games have ended: complete their results."""
         tally.luck[entry] = np.rint(self.luck[entry] * LUCK_ONE).astype(np.int64)
-        self.drift[entry] += win_parts(tally.rank[entry])[:, 0] / PARTS - self._last[entry]
+        if self.errors:
+            self.drift[entry] += win_parts(tally.rank[entry]) / PARTS - self._last[entry]
 
 
 @inlined
-def _number(solutions: Solutions, i: Int, slot: Int) -> float:
-    return np.float64(solutions.numbers[solutions.first[i] + slot * solutions.step])
+def _place_of(solutions: Solutions, i: Int, slot: Int) -> int:
+    return as_int(solutions.first[i] + slot * solutions.step)
 
 
 @called
 def _best(
     graph: Graph, solutions: Solutions, i: Int, reading: _Reading, golden_first: bool, again: bool
-) -> tuple[float, int]:
-    """What a roll is worth, and the face to set aside: the first of the best in the order of the solver's tree, or 0.
+) -> tuple[int, int]:
+    """Where the best of a roll is: the first in the order of the solver's tree; and the face to set aside for it, or 0.
 
     `again`: whether the weasel can be used on it.
     """
+    numbers = solutions.numbers
     best_face, new = 0, as_int(graph.shown[reading.roll]) & ~as_int(reading.aside)
-    best = -np.inf if new else _number(solutions, i, bust_of(graph, as_int(reading.earned)))
+    best = _place_of(solutions, i, bust_of(graph, as_int(reading.earned)))
+    value = -np.inf if new else np.float64(numbers[best])
     if again:
-        best = max(best, _again(graph, solutions, i, reading))
+        place = _again(graph, solutions, i, reading)
+        if numbers[place] > value:
+            best, value = place, np.float64(numbers[place])
     golden = as_int(reading.golden_face)
     for k in range(0 if golden_first and golden else 1, FACES + 1):
         face = k if k else golden
         if (new >> (face - 1)) & 1 and not (k and golden_first and face == golden):
             stop, roll_on = _after(graph, solutions, i, reading, face)
-            if max(stop, roll_on) > best:
-                best, best_face = max(stop, roll_on), face
+            place = roll_on if numbers[roll_on] > numbers[stop] else stop
+            if numbers[place] > value:
+                best, value, best_face = place, np.float64(numbers[place]), face
     return best, best_face
 
 
 @called
 def _after(
     graph: Graph, solutions: Solutions, i: Int, reading: _Reading, face: int
-) -> tuple[float, float]:
-    """What stopping and rolling on are worth after a face was set aside."""
+) -> tuple[int, int]:
+    """Where stopping and rolling on are after a face was set aside."""
     dice = as_int(graph.counts[reading.roll, face])
     golden = as_int(reading.golden_face == face)
     stop, roll_on = slots_of(
@@ -411,12 +444,12 @@ def _after(
         as_int(reading.white) - dice + golden,
         as_int(reading.golden) - golden,
     )
-    return _number(solutions, i, stop), _number(solutions, i, roll_on)
+    return _place_of(solutions, i, stop), _place_of(solutions, i, roll_on)
 
 
 @called
-def _again(graph: Graph, solutions: Solutions, i: Int, reading: _Reading) -> float:
-    """What it is worth to roll the same dice again."""
+def _again(graph: Graph, solutions: Solutions, i: Int, reading: _Reading) -> int:
+    """Where it is to roll the same dice again."""
     _, slot = slots_of(
         graph,
         0,
@@ -426,7 +459,15 @@ def _again(graph: Graph, solutions: Solutions, i: Int, reading: _Reading) -> flo
         as_int(reading.white),
         as_int(reading.golden),
     )
-    return _number(solutions, i, slot)
+    return _place_of(solutions, i, slot)
+
+
+@inlined
+def _move(worths: Numbers, reading: _Reading, place: int, gain: FloatArray, sign: float) -> None:
+    """Move on to a place of the solution; write to `gain` (K,) by how much that changes all worths."""
+    for q in range(len(worths)):
+        gain[q] += sign * (np.float64(worths[q, place]) - np.float64(worths[q, reading.now]))
+    reading.now = place
 
 
 @called
@@ -438,20 +479,16 @@ def _decide(
     hand: Hand,
     seat: int,
     reading: _Reading,
-    unit: float,
+    error: float,
     kind: int,
-    worth: float,
     chosen: int,
     best: int,
     several: bool,
 ) -> int:
-    """Something was chosen that is worth so much; it is written to `decisions`, if they have room and it was a choice."""
-    error = reading.now - worth
-    reading.now = worth
-    reading.error += error
-    if several and len(decisions):
+    """Something was chosen that gives away so much; write it to `decisions` if there were several options."""
+    if several:
         decision: Decision = decisions[found]
-        decision.error = error * unit
+        decision.error = error
         decision.entry = game.entry
         decision.turn = game.turn
         decision.seat = seat
@@ -484,28 +521,30 @@ def _read(
     games: NDArray[np.int64],
     graph: Graph,
     solutions: Solutions,
+    worths: Numbers,
     golden: bool,
     golden_first: bool,
     start: FloatArray,
     values: Values,
     scale: Scale,
     readings: NDArray[np.void],
+    luck: FloatArray,
+    error: FloatArray,
     decisions: Decisions,
     found: int,
 ) -> int:
-    """Read the events of a turn in some games, to `readings` (n,) and `decisions`; returns how many there are of these.
+    """Read the events of a turn in some games: add to luck (n, K); with room for `decisions` also to error (n, K).
 
-    `start` (2, n) is what the turn was worth at first, without and with the golden die; -inf if it is not held.
+    `worths` (K, …) are at the places of the solutions; `start` (2, n, K) is what the turn was worth at first, without and
+    with the golden die, -inf if it is not held. Returns how many decisions there are.
     """
     book: Rulebook = books[0]
+    numbers, full = solutions.numbers, len(decisions) > 0
     for i in range(len(games)):
         k = games[i]
         reading: _Reading = readings[k]
-        game: Game = before[k]
-        hand: Hand = hands[rows[k]]
-        reading.now = max(start[0, k], start[1, k])
-        reading.luck = 0.0
-        reading.error = 0.0
+        reading.now = _place_of(solutions, i, graph.start)
+        reading.claim = np.nan
         reading.roll = 0
         reading.golden_face = 0
         reading.aside = 0
@@ -517,14 +556,16 @@ def _read(
         reading.rolled = False
         reading.tile = NOTHING
         reading.strays = False
-        chosen = as_int(golden)
-        several = min(start[0, k], start[1, k]) > -np.inf
-        best = as_int(start[1, k] >= start[0, k])
-        unit = 1 / scale.factor[k]
-        found = _decide(
-            decisions, found, book, game, hand, seat, reading, unit, as_int(USES_GOLDEN_DIE), start[chosen, k],
-            chosen, best, several,
-        )  # fmt: skip
+        if full:
+            game: Game = before[k]
+            hand: Hand = hands[rows[k]]
+            chosen, best = as_int(golden), as_int(start[1, k, 0] >= start[0, k, 0])
+            error[k] += start[best, k] - start[chosen, k]
+            several = min(start[0, k, 0], start[1, k, 0]) > -np.inf
+            found = _decide(
+                decisions, found, book, game, hand, seat, reading, error[k, 0] / scale.factor[k], as_int(USES_GOLDEN_DIE),
+                chosen, best, several,
+            )  # fmt: skip
     for e in range(begin + 1, 1 + log[0].entry):
         event: Event = log[e]
         i = as_int(place[event.entry])
@@ -532,48 +573,59 @@ def _read(
             continue
         k = games[i]
         reading = readings[k]
-        game = before[k]
-        hand = hands[rows[k]]
-        kind, a, unit = event.kind, as_int(event.a), 1 / scale.factor[k]
+        kind, a = event.kind, as_int(event.a)
+        if full:
+            game = before[k]
+            hand = hands[rows[k]]
+            unit, now = 1 / scale.factor[k], np.float64(numbers[reading.now])
         if kind == ROLL:
-            if reading.aside and not reading.rolled:
-                best = as_int(reading.roll_on >= reading.stop)
+            if full and reading.aside and not reading.rolled:
+                best = as_int(numbers[reading.roll_on] >= numbers[reading.stop])
                 found = _decide(
-                    decisions, found, book, game, hand, seat, reading, unit, as_int(ROLLS_ON), reading.roll_on, as_int(1), best, True,
+                    decisions, found, book, game, hand, seat, reading, (now - numbers[reading.roll_on]) * unit,
+                    as_int(ROLLS_ON), as_int(1), best, True,
                 )  # fmt: skip
+                _move(worths, reading, reading.roll_on, error[k], -1.0)
             reading.roll = a
             reading.golden_face = event.b
             reading.rolled = True
             busts = as_int(graph.shown[a]) & ~as_int(reading.aside) == 0
             again = reading.weasel > 0 and (graph.rescue or not busts)
-            value, _ = _best(graph, solutions, i, reading, golden_first, again)
-            reading.luck += value - reading.now
-            reading.now = value
+            to, _ = _best(graph, solutions, i, reading, golden_first, again)
+            _move(worths, reading, to, luck[k], 1.0)
         elif kind == REROLL:
-            worth = _again(graph, solutions, i, reading)
-            found = _decide(
-                decisions, found, book, game, hand, seat, reading, unit, as_int(REROLLS), worth, as_int(1),
-                as_int(worth >= reading.now), True,
-            )  # fmt: skip
-            reading.weasel = 0
-        elif kind == SET_ASIDE or (kind == FAIL and reading.rolled):
-            value, best = _best(graph, solutions, i, reading, golden_first, False)
-            if reading.weasel and (graph.rescue or kind == SET_ASIDE):
+            to = _again(graph, solutions, i, reading)
+            if full:
                 found = _decide(
-                    decisions, found, book, game, hand, seat, reading, unit, as_int(REROLLS), value, as_int(0),
-                    as_int(value < reading.now), True,
+                    decisions, found, book, game, hand, seat, reading, (now - numbers[to]) * unit, as_int(REROLLS),
+                    as_int(1), as_int(numbers[to] >= now), True,
                 )  # fmt: skip
-            if kind == FAIL:
-                continue
+                _move(worths, reading, to, error[k], -1.0)
+            reading.now = to
+            reading.weasel = 0
+        elif kind == SET_ASIDE:
             stop, roll_on = _after(graph, solutions, i, reading, a)
-            pick = WRONG_NUMBER
-            if a != best and WORM in (a, best):
-                pick = WORMS_EARLY if a == WORM else NUMBER_FOR_WORMS
-            new = as_int(graph.shown[reading.roll]) & ~as_int(reading.aside)
-            found = _decide(
-                decisions, found, book, game, hand, seat, reading, unit, as_int(pick), max(stop, roll_on), a, best,
-                new & (new - 1) != 0,
-            )  # fmt: skip
+            if full:
+                kept, best = _best(graph, solutions, i, reading, golden_first, False)
+                if reading.weasel:
+                    found = _decide(
+                        decisions, found, book, game, hand, seat, reading, (now - numbers[kept]) * unit, as_int(REROLLS),
+                        as_int(0), as_int(numbers[kept] < now), True,
+                    )  # fmt: skip
+                    _move(worths, reading, kept, error[k], -1.0)
+                pick = WRONG_NUMBER
+                if a != best and WORM in (a, best):
+                    pick = WORMS_EARLY if a == WORM else NUMBER_FOR_WORMS
+                new = as_int(graph.shown[reading.roll]) & ~as_int(reading.aside)
+                to = roll_on if numbers[roll_on] > numbers[stop] else stop
+                lost = np.float64(numbers[kept]) - numbers[to]
+                found = _decide(
+                    decisions, found, book, game, hand, seat, reading, lost * unit, as_int(pick), a, best,
+                    new & (new - 1) != 0,
+                )  # fmt: skip
+                _move(worths, reading, to, error[k], -1.0)
+            else:
+                reading.now = roll_on
             set_aside, of_gold = as_int(event.b), as_int(reading.golden_face == a)
             reading.earned |= as_int(earns(graph, a, set_aside))
             reading.aside |= 1 << (a - 1)
@@ -583,19 +635,30 @@ def _read(
             reading.rolled = False
             reading.stop = stop
             reading.roll_on = roll_on
+        elif not full:
+            continue
+        elif kind == FAIL and reading.rolled:
+            if reading.weasel and graph.rescue:
+                kept, _ = _best(graph, solutions, i, reading, golden_first, False)
+                found = _decide(
+                    decisions, found, book, game, hand, seat, reading, (now - numbers[kept]) * unit, as_int(REROLLS),
+                    as_int(0), as_int(numbers[kept] < now), True,
+                )  # fmt: skip
+                _move(worths, reading, kept, error[k], -1.0)
         elif kind == STOP:
-            best = as_int(reading.stop < reading.roll_on)
+            best = as_int(numbers[reading.stop] < numbers[reading.roll_on])
             found = _decide(
-                decisions, found, book, game, hand, seat, reading, unit, as_int(STOPS_EARLY), reading.stop, as_int(0), best,
-                event.c == 0,
+                decisions, found, book, game, hand, seat, reading, (now - numbers[reading.stop]) * unit,
+                as_int(STOPS_EARLY), as_int(0), best, event.c == 0,
             )  # fmt: skip
+            _move(worths, reading, reading.stop, error[k], -1.0)
         elif kind in (TAKE, STEAL, STEAL_HEN):
             reading.tile = as_int(table[rows[k]].top[a]) if kind == STEAL_HEN else a
             tiles, claims = legal_claims(book, hand), values.claim[k, reading.earned]
-            worth = (claims[reading.tile] - scale.shift[k]) * scale.factor[k]
+            reading.claim = (claims[reading.tile] - scale.shift[k]) * scale.factor[k]
             found = _decide(
-                decisions, found, book, game, hand, seat, reading, unit, as_int(CLAIMS), worth, reading.tile,
-                best_claim(tiles, claims), tiles & (tiles - 1) != 0,
+                decisions, found, book, game, hand, seat, reading, (now - reading.claim) * unit, as_int(CLAIMS),
+                reading.tile, best_claim(tiles, claims), tiles & (tiles - 1) != 0,
             )  # fmt: skip
         elif kind == SPECIALIST and reading.tile != NOTHING and a != RAVEN:
             held = as_int(game.holds[seat])
@@ -607,9 +670,19 @@ def _read(
                     reading.decision = found
                     reading.strays = True
                 found = _decide(
-                    decisions, found, book, game, hand, seat, reading, unit, as_int(KEEPS),
-                    reading.now, chosen, best, True,
-                )  # fmt: skip
+                    decisions,
+                    found,
+                    book,
+                    game,
+                    hand,
+                    seat,
+                    reading,
+                    0.0,
+                    as_int(KEEPS),
+                    chosen,
+                    best,
+                    True,
+                )
                 reading.tile = NOTHING
         elif kind == BRATWORM and book.players > 2 and a != NOTHING and not reading.strays:
             sources, richest = bratworm_sources(book, game, seat)
@@ -617,7 +690,24 @@ def _read(
                 reading.decision = found
                 reading.strays = True
                 found = _decide(
-                    decisions, found, book, game, hand, seat, reading, unit, as_int(ROBS),
-                    reading.now, a, richest, True,
-                )  # fmt: skip
+                    decisions,
+                    found,
+                    book,
+                    game,
+                    hand,
+                    seat,
+                    reading,
+                    0.0,
+                    as_int(ROBS),
+                    a,
+                    richest,
+                    True,
+                )
+    if full:
+        for k in games:
+            reading = readings[k]
+            for q in range(len(worths)):
+                error[k, q] += worths[q, reading.now]
+            if np.isnan(reading.claim):
+                reading.claim = np.float64(numbers[reading.now])
     return found

@@ -17,7 +17,7 @@ from pickosim.engine.tally import PARTS, Tally, win_parts
 from pickosim.games.batch import Batch
 from pickosim.games.match import Match, check_numbers, make_match
 from pickosim.rules import RuleSet
-from pickosim.solver.valuation import TurnPlan, Valuation, carry_along
+from pickosim.solver.valuation import Carry, TurnPlan, Valuation, complete, worths_of
 
 BATCH = 4096
 """Games played in parallel while they are recorded."""
@@ -140,29 +140,27 @@ class _Recorder(Batch):
     """Games whose turns are kept."""
 
     def __init__(self, match: Match, first: int, games: int) -> None:
-        super().__init__(match, first, games, batch=BATCH, on_plan=self._keep_worth)
+        super().__init__(match, first, games, batch=BATCH, on_plan=self._keep)
         self.turns: list[_Turns] = []
         self.worth = np.empty(len(self.table))
         """By row of the table: what the player expects of the turn."""
         self.chances = np.empty((len(self.table), self.players))
 
-    def _keep_worth(self, turn: Turn, plan: TurnPlan) -> None:
-        worth = plan.worth()
-        self.worth[turn._rows] = worth
+    def _carry(self, turn: Turn) -> Carry | None:
         bot = self.match.strategies[self.bot]
         assert isinstance(bot, Valuation)
-        after = turn._asked_for("value").results()
-        chances = bot.chances(after)
-        if chances is None:
-            return
-        expected = np.empty((len(turn), self.players))
-        expected[:, 0] = worth
-        if self.players > 2:
-            for part in carry_along(turn, plan, after._results, chances[:, 1:-1]):
-                for k, carried in enumerate(part.carried):
-                    expected[part.games, k + 1] = carried.at(part.graph.start)
-        expected[:, -1] = 1 - expected[:, :-1].sum(axis=1)
-        self.chances[turn._rows] = expected
+        results, worths = worths_of(bot, turn)
+        return Carry(results, worths[:, 1:], worths[:, 0])
+
+    def _keep(self, turn: Turn, plan: TurnPlan) -> None:
+        bot, worth = self.match.strategies[self.bot], plan.worth()
+        assert isinstance(bot, Valuation)
+        self.worth[turn._rows] = worth
+        for part in plan.plans:
+            carried = part.solutions.every_at(part.graph.start)[:, 1:]
+            if bot.values_are_win_chances and carried.shape[1] == self.players - 2:
+                known = np.column_stack([worth[part.games], carried])
+                self.chances[turn._rows[part.games]] = complete(known, 1.0, self.players)
 
     def play_turn(self, seat: int, rows: NDArray[np.int32]) -> None:
         self.worth[rows] = np.nan

@@ -147,9 +147,9 @@ def _verdict(match: Match, turn: Turn, verdict: Verdict) -> Event:
         "event": "verdict",
         "turn": int(turn.number[0]),
         "seat": turn.seat,
-        "before": float(verdict.before[0]),
-        "luck": float(verdict.luck[0]),
-        "error": float(verdict.error[0]),
+        "before": float(verdict.before[0, 0]),
+        "luck": float(verdict.luck[0, 0]),
+        "error": float(verdict.error[0, 0]),
         "decisions": len(verdict.decisions),
         "mistakes": mistakes,
     }

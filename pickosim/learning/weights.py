@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -253,6 +253,8 @@ def is_related(weights: Weights, rules: RuleSet) -> bool:
 
 class PlaysByNet(Valuation):
     """Maximises the chance to win that a net says, with perfect dice play."""
+
+    values_are_win_chances: ClassVar = True
 
     @abstractmethod
     def weights_for(self, rules: RuleSet, players: int) -> Weights:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from importlib.resources import files
 from textwrap import wrap
 from typing import Any
@@ -282,12 +282,12 @@ def _in_panels(
     points: Sequence[Point],
     height: int,
     *,
-    free: str = "",
+    free: Collection[str] = (),
     axis_height: int = 38,
 ) -> Chart:
     """Marks over each other as one chart, or as small ones side by side if their points name panels.
 
-    On the axis `free`, x or y, every panel has a scale of its own.
+    On the axes `free`, x or y, every panel has a scale of its own.
     `usermeta` tells a page how to lay them out: how wide a panel is at the least, how many there are,
     how many letters the longest name in the legend has.
     """
@@ -306,7 +306,7 @@ def _in_panels(
     )
     chart = chart.resolve_axis(x="independent")
     if free:
-        scales: dict[str, Any] = {free: "independent"}
+        scales: dict[str, Any] = dict.fromkeys(free, "independent")
         chart = chart.resolve_scale(**scales)
     return chart.properties(usermeta=layout)
 
@@ -314,7 +314,10 @@ def _in_panels(
 def dots(
     points: Sequence[Point], title: str | None, down: str | None = None, *, free: bool = False
 ) -> Drawing:
-    """Dots with intervals, one row per label; `free`: every panel has a scale of its own."""
+    """Dots with intervals, one row per label; `free`: every panel has a scale of its own.
+
+    So it has rows of its own, if it shares none with another one.
+    """
     drawn = [point for point in points if point["value"] is not None]
     if not drawn:
         return None
@@ -346,7 +349,10 @@ def dots(
             base.mark_bar(style="band", size=ROW).encode(x="band_low:Q", x2="band_high:Q", y=y),
             base.mark_tick(style="centre", size=ROW).encode(x="at:Q", y=y),
         ]
-    return _in_panels(layers, points, _height(labels, len(order)), free="x" if free else "")
+    rows = {(point.get("panel"), point["label"]) for point in points}
+    apart = len(rows) == len(labels) > 0 and "panel" in points[0]
+    own = [axis for axis, is_own in (("x", free), ("y", apart)) if is_own]
+    return _in_panels(layers, points, _height(labels, len(order)), free=own)
 
 
 def bars(points: Sequence[Point], title: str, height: int) -> Drawing:
@@ -364,7 +370,7 @@ def bars(points: Sequence[Point], title: str, height: int) -> Drawing:
         tooltip=alt.Tooltip("words:N"),
     )
     mean = base.mark_rule(style="reference").encode(x="at:Q")
-    return _in_panels([bar, mean], points, height, free="y")
+    return _in_panels([bar, mean], points, height, free=["y"])
 
 
 def stacks(points: Sequence[Point], title: str) -> Drawing:
@@ -421,7 +427,7 @@ def lines(points: Sequence[Point], title: str | None) -> Drawing:
     ]
     if all(point.get("at") is None for point in points):
         del layers[0]
-    return _in_panels(layers, points, 170, free="x", axis_height=60 if slanted else 38)
+    return _in_panels(layers, points, 170, free=["x"], axis_height=60 if slanted else 38)
 
 
 def heat_map(

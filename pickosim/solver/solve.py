@@ -213,11 +213,14 @@ class Solutions(NamedTuple):
     """(n,)"""
     step: int
     """1 if they are rows, LANES if they are as they were solved, side by side."""
+    every: Numbers
+    """(1 + K, …): first `numbers`, then at the same places what the play is worth by K other pay-offs, see `Solver.carry`."""
 
     @classmethod
     def of_rows(cls, rows: Numbers, which: NDArray[np.int64]) -> Solutions:
-        """Solutions that are rows of (N, S): rows[which]."""
-        return cls(rows.reshape(-1), which * rows.shape[1], 1)
+        """Solutions that are rows of (N, S) or (S,): rows[which]."""
+        numbers = rows.reshape(1, -1)
+        return cls(numbers[0], which * rows.shape[-1], 1, numbers)
 
     def only(self, which: NDArray[Any]) -> Solutions:
         """Some of them."""
@@ -226,6 +229,11 @@ class Solutions(NamedTuple):
     def at(self, slot: int) -> Numbers:
         """(n,): their numbers in a slot."""
         found: Numbers = self.numbers[self.first + slot * self.step]
+        return found
+
+    def every_at(self, slot: int) -> Numbers:
+        """(n, 1 + K): their numbers in a slot, and what is carried along."""
+        found: Numbers = self.every[:, self.first + slot * self.step].T
         return found
 
 
@@ -254,17 +262,15 @@ class Solver:
 
     def solve(self, payoffs: NDArray[np.float32]) -> Solutions:
         """The solutions of (n, C) pay-offs; valid until the next call."""
-        return self.carry(payoffs, np.empty((0, *payoffs.shape), np.float32))[0]
+        return self.carry(payoffs, np.empty((0, *payoffs.shape), np.float32))
 
-    def carry(
-        self, payoffs: NDArray[np.float32], carried: NDArray[np.float32]
-    ) -> tuple[Solutions, ...]:
+    def carry(self, payoffs: NDArray[np.float32], carried: NDArray[np.float32]) -> Solutions:
         """The solutions of (n, C) pay-offs, and what the same play is worth by other pay-offs, carried (K, n, C).
 
-        For each of these, solutions of their own follow, which begin at the same places: numbers of every situation, the
-        mean over what can be rolled and is then chosen by the first ones. Where options are worth exactly the same, the
-        first in the order of the graph is chosen: rolling again with the weasel, then the new face of the golden die, then
-        faces in ascending order; stopping before rolling on. All are valid until the next call.
+        For each of these, there are numbers of every situation too: the mean over what can be rolled and is then chosen by
+        the first ones. Where options are worth exactly the same, the first in the order of the graph is chosen: rolling
+        again with the weasel, then the new face of the golden die, then faces in ascending order; stopping before rolling
+        on. All are valid until the next call.
         """
         payoffs = checked(self.graph, payoffs)
         if len(payoffs) > AT_ONCE:
@@ -272,7 +278,7 @@ class Solver:
         if len(self._numbers) < 1 + len(carried):
             self._numbers = self._room(1 + len(carried))
         first = _solve_side_by_side(self.graph, self._weights, payoffs, carried, self._numbers)
-        return tuple(Solutions(row, first, LANES) for row in self._numbers[: 1 + len(carried)])
+        return Solutions(self._numbers[0], first, LANES, self._numbers[: 1 + len(carried)])
 
 
 class Weights(NamedTuple):
@@ -512,7 +518,7 @@ class Optimal:
 
     def _solutions(self, at: Standing | Rolled) -> Solutions:
         """The solution, n times."""
-        return Solutions(self.solution, np.zeros(len(at.aside), np.int64), 1)
+        return Solutions.of_rows(self.solution, np.zeros(len(at.aside), np.int64))
 
     def stop(self, at: Standing) -> NDArray[np.bool_]:
         """(n,): whether to stop."""

@@ -12,7 +12,7 @@ will do, and choices that differ by less than a hundred-thousandth of that are t
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import frexp, ldexp
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from pickosim.bots.strategy import Strategy
 from pickosim.bots.view import METHODS, After, Array, BoolArray, FloatArray, IntArray, Turn
-from pickosim.engine.claim import best_by_total, best_claim, claims
+from pickosim.engine.claim import best_by_total, best_claim
 from pickosim.engine.dice import FACES
 from pickosim.engine.kernels import as_int, kernel
 from pickosim.engine.results import FAIL, TurnResults
@@ -88,7 +88,10 @@ class Valuation(Strategy):
         """
 
     def chances(self, after: After) -> FloatArray | None:
-        """(m, P): every player's chance to win, from yours on in the order of turns; None if the bot cannot say."""
+        """(m, P): every player's chance to win, from yours on in the order of turns; None if the bot cannot say.
+
+        Where values are win chances, yours is what `value` says.
+        """
         return None
 
     def pick(self, turn: Turn) -> NDArray[np.uint8]:
@@ -120,9 +123,9 @@ class Valuation(Strategy):
         keeps: BoolArray = known_values(self, turn).keeps_new[every, block, turn._claimed]
         return keeps
 
-    def _plan_turn(self, turn: Turn) -> TurnPlan:
+    def _plan_turn(self, turn: Turn, carry: Carry | None = None) -> TurnPlan:
         """Plan the whole turn; games are then played without further questions."""
-        return plan_turn(self, turn)
+        return plan_turn(self, turn, carry)
 
     def explain(self, turn: Turn) -> list[tuple[str, float]]:
         """The options in a single game, each with its value."""
@@ -165,11 +168,32 @@ def checked_values(strategy: Valuation, after: After) -> FloatArray:
     return values
 
 
+def worths_of(strategy: Valuation, turn: Turn) -> tuple[TurnResults, FloatArray]:
+    """All results of a turn, m, and what they are worth to the first K players from the one on turn on (m, K)."""
+    after = turn._asked_for("value").results()
+    return after._results, known_worths(strategy, after)
+
+
+def known_worths(strategy: Valuation, after: After) -> FloatArray:
+    """(m, K): what results are worth to the first players; to the last one, or to all rivals, what is left (`complete`)."""
+    chances = strategy.chances(after) if strategy.values_are_win_chances else None
+    return checked_values(strategy, after)[:, None] if chances is None else chances[:, :-1]
+
+
+def complete(known: FloatArray, total: float, players: int) -> FloatArray:
+    """(n, P): numbers of all players, who share a total; those who are not among the known (n, K) share it evenly."""
+    left = (total - known.sum(axis=1, keepdims=True)) / (players - known.shape[1])
+    return np.hstack([known, np.repeat(left, players - known.shape[1], axis=1)])
+
+
 def values_of(strategy: Valuation, turn: Turn) -> Values:
     """What the results of a turn are worth to a strategy."""
-    asked = turn._asked_for("value")
-    after = asked.results()
-    values = checked_values(strategy, after)
+    after = turn._asked_for("value").results()
+    return sorted_values(turn, after._results, checked_values(strategy, after))
+
+
+def sorted_values(turn: Turn, results: TurnResults, values: FloatArray) -> Values:
+    """The values (m,) of all results of a turn, by what they are results of."""
     blocks, tiles = 1 + (turn.rules.bratworms > 0), len(turn.tiles)
     found = Values(
         np.empty((len(turn), blocks, tiles)),
@@ -178,7 +202,7 @@ def values_of(strategy: Valuation, turn: Turn) -> Values:
     )
     # Late in a turn the table has the bratworm already; then there is no other to be earned.
     now = turn._hands["earned"][turn._rows] > 0
-    _sort_values(after._results, values, now, found)
+    _sort_values(results, values, now, found)
     return found
 
 
@@ -259,7 +283,8 @@ def payoffs_of(turn: Turn, values: Values, plan: Graph) -> NDArray[np.float64]:
     out = np.empty((len(turn), plan.columns))
     every, one = np.arange(len(turn)), np.ones(len(turn))
     shift = np.zeros(len(turn))
-    _write_payoffs(turn._books, turn._table, turn.seat, turn._rows, every, values, shift, one, out)
+    where = turn._books, turn._table, turn.seat, turn._rows, every
+    _write_payoffs(*where, values, shift, one, out, _carried(values, None), out[None][:0])
     return out
 
 
@@ -300,28 +325,37 @@ def _write_payoffs(
     shift: FloatArray,
     factor: FloatArray,
     out: Numbers,
+    carried: Values,
+    along: Numbers,
 ) -> None:
-    """Write the pay-offs of some games, shifted and scaled."""
+    """Write the pay-offs of some games, shifted and scaled, and `along` (K, …) what is carried of the same results."""
     book: Rulebook = books[0]
     blocks = values.fail.shape[1]
     columns = out.shape[1] // blocks
     points = (columns - WORTH) // 2
-    best = np.empty(points + CAN_POINTS)
+    best = np.empty(points + CAN_POINTS, np.int64)
     for i in range(len(games)):
         k = games[i]
         game: Game = table[rows[k]]
         grill, loot = as_int(game.grill), stealable(book, game, seat)
         canned = game.holds[seat] == CANNED_WORM
         for block in range(blocks):
-            fail = values.fail[k, block]
-            best_by_total(book, grill, loot, values.claim[k, block], fail, best)
-            nothing = (fail - shift[k]) * factor[k]
-            first = block * columns
+            first, worth = block * columns, values.claim[k, block]
+            best_by_total(book, grill, loot, worth, best)
+            nothing = (values.fail[k, block] - shift[k]) * factor[k]
             out[i, first + BUST] = nothing
-            for p in range(points):
-                plain = (best[p + CAN_POINTS] - shift[k]) * factor[k] if canned else nothing
-                out[i, first + WORTH + p] = plain
-                out[i, first + WORTH + points + p] = (best[p] - shift[k]) * factor[k]
+            for q in range(len(along)):
+                along[q, i, first + BUST] = carried.fail[q, k, block]
+            for p in range(2 * points):
+                # The first half is without a worm, which only the canned worm makes up for.
+                tile = best[p - points] if p >= points else best[p + CAN_POINTS] if canned else -1
+                column = first + WORTH + p
+                out[i, column] = nothing if tile < 0 else (worth[tile] - shift[k]) * factor[k]
+                for q in range(len(along)):
+                    some = (
+                        carried.fail[q, k, block] if tile < 0 else carried.claim[q, k, block, tile]
+                    )
+                    along[q, i, column] = some
 
 
 # ------------------------------------------------------------------------------- solving the turns
@@ -343,7 +377,9 @@ class Plan(NamedTuple):
     """(m,): which of the n games."""
     graph: Graph
     solutions: Solutions
-    """Values of the m games, shifted and scaled."""
+    """Values of the m games, shifted and scaled; what is carried along is as it was."""
+    golden: bool
+    """Whether the golden die is one of the dice."""
 
     def only(self, some: NDArray[np.int64] | BoolArray, games: NDArray[np.int64]) -> Plan:
         """The plan for some of its games; `games` are their new numbers."""
@@ -354,12 +390,22 @@ class Plan(NamedTuple):
         return self.solutions.at(self.graph.start)
 
 
-KEPT, BOT, JUDGE, CARRIED = range(4)
-"""Where solutions are: in memory of their own, or until the next turn in that of the bot on turn, of a judge, or of what is
-carried along."""
+class Carry(NamedTuple):
+    """What the results of a turn are worth to others: carried along a plan, it decides nothing."""
+
+    results: TurnResults
+    """Of n games, m in all."""
+    numbers: FloatArray
+    """(m, K): of the order of 1, as they are carried in single precision."""
+    values: FloatArray | None
+    """(m,): the values by which the turn is planned, if they are known."""
 
 
-@lru_cache(maxsize=12)
+KEPT, BOT, JUDGE = range(3)
+"""Where solutions are: in memory of their own, or until the next turn in that of the bot on turn, or of a judge."""
+
+
+@lru_cache(maxsize=9)
 def _solver(problem: Problem, memory: int) -> Solver:
     """A turn needs three of each memory at most: plain, golden die, weasel."""
     return Solver(problem)
@@ -374,25 +420,70 @@ def solve_all(
     *,
     scale: Scale,
     memory: int,
+    carried: Values | None = None,
 ) -> Plan:
-    """The solutions of games that are played with the same kinds of dice.
+    """The solutions of games that are played with the same kinds of dice, and what is `carried` along, see `_carried`.
 
     Unless they are KEPT, they are valid until the next such call about the same problem.
     """
     problem = problem_of(turn.rules, golden, weasel)
+    carried = _carried(values, None) if carried is None else carried
     payoffs = np.empty((len(games), problem.columns), np.float32)
-    _write_payoffs(turn._books, turn._table, turn.seat, turn._rows, games, values, *scale, payoffs)
+    along = np.empty((len(carried.fail), *payoffs.shape), np.float32)
+    where = turn._books, turn._table, turn.seat, turn._rows, games
+    _write_payoffs(*where, values, *scale, payoffs, carried, along)
     if memory == KEPT:
         plan = graph(problem)
         rows = solve(plan, payoffs)
-        return Plan(games, plan, Solutions.of_rows(rows, np.arange(len(games))))
+        return Plan(games, plan, Solutions.of_rows(rows, np.arange(len(games))), golden)
     solver = _solver(problem, memory)
-    return Plan(games, solver.graph, solver.solve(payoffs))
+    return Plan(games, solver.graph, solver.carry(payoffs, along), golden)
+
+
+def solve_kinds(
+    turn: Turn, values: Values, scale: Scale, memory: int, carry: Carry | None
+) -> list[Plan]:
+    """The solutions by kinds of dice of a turn that has begun; games with the golden die also have one without it."""
+    held = turn._table["holds"][turn._rows, turn.seat]
+    carried = _carried(values, carry)
+    kinds = (
+        (held != WEASEL, False, False),
+        (held == GOLDEN_DIE, True, False),
+        (held == WEASEL, False, True),
+    )
+    return [
+        solve_all(turn, values, games, *kind, scale=scale, memory=memory, carried=carried)
+        for some, *kind in kinds
+        if len(games := np.flatnonzero(some))
+    ]
 
 
 def _prefers_golden(golden: Numbers, plain: Numbers) -> BoolArray:
     """(n,): whether to use the golden die, by the values of the turn with and without it."""
     return golden >= plain - np.float32(SINGLE_TOLERANCE)
+
+
+def _carried(values: Values, carry: Carry | None) -> Values:
+    """What is carried along, as values of claims (K, n, B, T) and fails (K, n, B): of the results that are best by `values`."""
+    count, shape = 0 if carry is None else carry.numbers.shape[1], values.claim.shape
+    found = Values(np.zeros((count, *shape)), np.zeros((count, *shape[:2])), values.keeps_new)
+    if carry is not None:
+        _sort_carried(carry.results, carry.numbers, found)
+    return found
+
+
+@kernel
+def _sort_carried(results: TurnResults, numbers: FloatArray, found: Values) -> None:
+    """Write the numbers of the results that `_sort_values` has found best."""
+    claim, fail, keeps_new = found
+    for k in range(len(numbers)):
+        game, tile = results.game[k], results.tile[k]
+        for block in range(as_int(results.earned[k]), fail.shape[2]):
+            for q in range(len(fail)):
+                if tile == FAIL:
+                    fail[q, game, block] = numbers[k, q]
+                elif results.keeps_new[k] == keeps_new[game, block, tile]:
+                    claim[q, game, block, tile] = numbers[k, q]
 
 
 # ------------------------------------------------------------------------------ question by question
@@ -471,118 +562,24 @@ def plans_whole_turns(strategy: Strategy) -> bool:
     )
 
 
-def plan_turn(strategy: Valuation, turn: Turn) -> TurnPlan:
+def plan_turn(strategy: Valuation, turn: Turn, carry: Carry | None = None) -> TurnPlan:
     """Plan a turn that has begun, in AT_ONCE games at most; no dice have been rolled."""
-    values = values_of(strategy, turn)
-    scale, held = scales_of(values), turn._table["holds"][turn._rows, turn.seat]
-    golden, plans = np.zeros(len(turn), np.bool_), []
-    holders = np.flatnonzero(held == GOLDEN_DIE)
-    if len(holders):
-        plain, with_golden = (
-            solve_all(turn, values, holders, using, scale=scale, memory=BOT)
-            for using in (False, True)
-        )
-        uses = _prefers_golden(with_golden.start_values(), plain.start_values())
-        golden[holders] = uses
-        plans.append(with_golden.only(uses, holders[uses]))
-    for weasel in (False, True):
-        games = np.flatnonzero(((held == WEASEL) == weasel) & ~golden)
-        if len(games):
-            plans.append(solve_all(turn, values, games, False, weasel, scale=scale, memory=BOT))
-    return TurnPlan(values, golden, plans, scale)
-
-
-# ------------------------------------------------------------------------------ carried along a plan
-
-
-class CarriedPlan(NamedTuple):
-    """Games whose turns are played with the same kinds of dice, and what that is worth by other numbers."""
-
-    games: NDArray[np.int64]
-    """(m,): which of the n games."""
-    graph: Graph
-    solutions: Solutions
-    """Those of the plan."""
-    carried: tuple[Solutions, ...]
-    """(K,): by each of the other numbers."""
-
-
-def carry_along(
-    turn: Turn, plan: TurnPlan, results: TurnResults, numbers: FloatArray
-) -> Iterator[CarriedPlan]:
-    """What a planned turn is worth by other `numbers` (m, K) of its results, by kinds of dice.
-
-    They should be of the order of 1: they are carried in single precision. Valid until the next call.
-    """
-    count, (games, blocks, tiles) = numbers.shape[1], plan.values.claim.shape
-    claim, fail = np.zeros((count, games, blocks, tiles)), np.zeros((count, games, blocks))
-    _sort_carried(results, numbers, plan.values.keeps_new, claim, fail)
-    where = turn._books, turn._table, turn.seat, turn._rows
-    for part in plan.plans:
-        if not len(part.games):
-            continue
-        payoffs = np.empty((len(part.games), part.graph.columns), np.float32)
-        carried = np.empty((count, *payoffs.shape), np.float32)
-        _write_payoffs(*where, part.games, plan.values, *plan.scale, payoffs)
-        _write_carried(*where, part.games, plan.values.claim, claim, fail, carried)
-        golden, weasel = bool(plan.golden[part.games].any()), len(part.graph.base) > 1
-        solver = _solver(problem_of(turn.rules, golden, weasel), CARRIED)
-        solutions, *others = solver.carry(payoffs, carried)
-        yield CarriedPlan(part.games, part.graph, solutions, tuple(others))
-
-
-@kernel
-def _sort_carried(
-    results: TurnResults,
-    numbers: FloatArray,
-    keeps_new: NDArray[np.bool_],
-    claim: NDArray[np.float64],
-    fail: NDArray[np.float64],
-) -> None:
-    """Write the numbers of the results that `_sort_values` has found best, to claim (K, n, B, T) and fail (K, n, B)."""
-    for k in range(len(numbers)):
-        game, tile = results.game[k], results.tile[k]
-        for block in range(as_int(results.earned[k]), fail.shape[2]):
-            if tile == FAIL:
-                fail[:, game, block] = numbers[k]
-            elif results.keeps_new[k] == keeps_new[game, block, tile]:
-                claim[:, game, block, tile] = numbers[k]
-
-
-@kernel
-def _write_carried(
-    books: Books,
-    table: Table,
-    seat: int,
-    rows: NDArray[np.int32],
-    games: NDArray[np.int64],
-    leads: NDArray[np.float64],
-    claim: NDArray[np.float64],
-    fail: NDArray[np.float64],
-    out: Numbers,
-) -> None:
-    """Write pay-offs (K, games, C) by the claims that are best for `leads` (n, B, T)."""
-    book: Rulebook = books[0]
-    blocks = fail.shape[2]
-    columns = out.shape[2] // blocks
-    points = (columns - WORTH) // 2
-    for i in range(len(games)):
-        k = games[i]
-        game: Game = table[rows[k]]
-        grill, loot = as_int(game.grill), stealable(book, game, seat)
-        canned = game.holds[seat] == CANNED_WORM
-        for block in range(blocks):
-            first = block * columns
-            out[:, i, first + BUST] = fail[:, k, block]
-            for p in range(2 * points):
-                # The first half is without a worm, which only the canned worm makes up for.
-                total = p - points if p >= points else p + CAN_POINTS
-                tiles = claims(book, grill, loot, total) if p >= points or canned else 0
-                if tiles:
-                    tile = best_claim(tiles, leads[k, block])
-                    out[:, i, first + WORTH + p] = claim[:, k, block, tile]
-                else:
-                    out[:, i, first + WORTH + p] = fail[:, k, block]
+    if carry is None or carry.values is None:
+        values = values_of(strategy, turn)
+    else:
+        values = sorted_values(turn, carry.results, carry.values)
+    scale = scales_of(values)
+    plans = solve_kinds(turn, values, scale, BOT, carry)
+    start = np.full((2, len(turn)), -np.inf, np.float32)
+    for plan in plans:
+        start[int(plan.golden), plan.games] = plan.start_values()
+    golden = _prefers_golden(start[1], start[0])
+    chosen = [
+        plan.only(some, plan.games[some])
+        for plan in plans
+        if (some := golden[plan.games] == plan.golden).any()
+    ]
+    return TurnPlan(values, golden, chosen, scale)
 
 
 # -------------------------------------------------------------------------------------- explanations

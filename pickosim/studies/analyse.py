@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic.dataclasses import dataclass
 
-from pickosim.amounts import LANE, plus_minus, quoted
+from pickosim.amounts import LANE, listed, plus_minus, quoted
 from pickosim.bots.entrants import Entrant, make_entrants
 from pickosim.bots.view import Turn
 from pickosim.columns import Frame, Row, frames_by_name
@@ -81,12 +81,13 @@ FRAMES = frames_by_name(
     Frame(
         "situations",
         "One row per number of tiles on the grill before the turn, and per number of dice that are left: where the points "
-        "go. The rows of each group add up to all.",
+        "go. With three and more players also one per rival: who gains them, if the judge knows every player's chance. The "
+        "rows of each group add up to all.",
         "by group per_game points_each points±",
         {
-            "by": "What decisions are told apart by.",
-            "per_game": "Decisions per game between several options.",
-            "points_each": "What a decision gives away on average, in points of win chance.",
+            "by": "What decisions are told apart by, or `who gains`.",
+            "per_game": "Decisions per game between several options; null for who gains.",
+            "points_each": "What a decision gives away on average, in points of win chance; null for who gains.",
         },
     ),
     Frame(
@@ -206,15 +207,18 @@ class _Reader:
         seats = np.argmin(orders[rotation, game % LANE % orders.shape[1]], axis=1)
         every = np.arange(batch.total)
         won = win_parts(tally.rank)[every, seats] / PARTS
-        drift = judge.drift * np.where(seats, -1, 1) if batch.players == 2 else np.zeros(len(won))
+        own, lost = judge.error[every, seats], judge.error[every, :, seats].sum(axis=1)
+        rivals = (seats[:, None] + np.arange(1, batch.players)) % batch.players
+        known = batch.players > 2 and judge.knows_rivals
         values = {
-            "won": won,
-            "luck": judge.luck[every, seats],
-            "drift": drift,
-            "rivals": judge.error.sum(axis=1) - judge.error[every, seats],
+            "won": won[:, None],
+            "luck": judge.luck[every, seats, None],
+            "drift": judge.drift[every, seats, None],
+            "rivals": (own[every, seats] - lost)[:, None],
+            "gains": -np.take_along_axis(own, rivals if known else rivals[:, :0], axis=1),
         }
         by_block = {
-            name: value.reshape(-1, self.blocks).mean(axis=0)[:, None]
+            name: value.reshape(len(orders), self.blocks, value.shape[1]).mean(axis=0)
             for name, value in values.items()
         }
         games = len(orders)
@@ -399,13 +403,19 @@ class Analyse(OneRuleSetStudy):
             f"A decision counts as a mistake from {100 * MISTAKE:g} points on. Points are of win chance: 1 point more per "
             "game is 1 % more of the games won."
         )
-        if self.players == 2:
-            of_rival = sums["rivals"][0, 0] / LUCK_ONE / int(sums["blocks"])
-            rival = f" + errors of the rival ({100 * of_rival:.1f})" if of_rival > MISTAKE else ""
-            yield (
-                f"Wins are 50 + luck of the dice ({_with_error(_rate(sums, 'luck'), '+')}) - errors{rival} + inconsistency "
-                f"({_with_error(_rate(sums, 'drift'), '+')}): what the judge's chances change by between two turns."
-            )
+        gains = [
+            f"the rival who {_place(k)} ({_with_error(_rate(sums, 'gains', k))})"
+            for k in range(sums["gains"].shape[1])
+        ]
+        if gains:
+            yield f"What it gives away goes to {listed(gains)}."
+        of_rivals = sums["rivals"][0, 0] / LUCK_ONE / int(sums["blocks"])
+        rivals = "the rival" if self.players == 2 else "rivals"
+        gained = f" + errors of {rivals} ({100 * of_rivals:.1f})" if of_rivals > MISTAKE else ""
+        yield (
+            f"Wins are {100 / self.players:.3g} + luck of the dice ({_with_error(_rate(sums, 'luck'), '+')}) - errors{gained} + "
+            f"inconsistency ({_with_error(_rate(sums, 'drift'), '+')}): what the judge's chances change by between two turns."
+        )
 
 
 def _with_error(rate: Rate, sign: str = "") -> str:
@@ -433,6 +443,15 @@ def _situation_rows(sums: Sums) -> Iterator[Row]:
             row = _row(sums, name, group, number, games)
             plural = word if group == 1 else {"die": "dice"}.get(word, f"{word}s")
             yield row | {"by": by, "group": f"{group} {plural}"}
+    for rival in range(sums["gains"].shape[1]):
+        gain = rate_columns("points", _rate(sums, "gains", rival))
+        empty = {"per_game": None, "points_each": None}
+        yield {"by": "who gains", "group": _place(rival), **empty, **gain}
+
+
+def _place(rival: int) -> str:
+    """When a rival moves, by its number from the bot on."""
+    return f"moves in {rival + 1} turns" if rival else "moves next"
 
 
 def _row(sums: Sums, name: str, group: int, number: int, games: int) -> Row:
