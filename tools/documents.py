@@ -12,7 +12,6 @@ from rule_pages import SECTION, classic_file, rules_page
 
 from pickosim.bots.simple import ATTRIBUTES
 from pickosim.columns import Frame
-from pickosim.commands.runs import declared_commands
 from pickosim.games.frames import PLAY_FRAMES, SAVED_GAMES
 from pickosim.games.positions import POSITIONS
 from pickosim.rule_files import rules_schema
@@ -51,7 +50,6 @@ def generated(checkout: Path) -> dict[str, str]:
         "docs/schemas/experiment.json": _json(experiment_schema()),
         "docs/schemas/rules.json": _json(rules_schema()),
         "pickosim/presets/classic.toml": classic_file(),
-        "pickosim/commands/options.json": _json(declared_commands()),
     }
 
 

@@ -1,17 +1,15 @@
 """Commands about runs: play one, of any kind of study; resume, extend, print and list them; make a page.
 
-Those that play have the options that are declared for each kind of study (see `pickosim.studies.options`). They are made
-from `options.json`, which `make docs` writes: to import a study takes longer than to explain its options.
+Those that play are made from the options that are declared for each kind of study (see `pickosim.studies.options`), each
+when it is called, as that imports its study.
 """
 
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -49,9 +47,6 @@ from pickosim.studies.kinds import KINDS
 if TYPE_CHECKING:
     from pickosim.studies.options import Option
 
-Facts = dict[str, Any]
-"""What a command has to know of an option; of a study: its `help`, `examples` and `options`."""
-
 app = new_app()
 
 LATER: dict[str, Callable[[], Any]] = {}
@@ -68,11 +63,11 @@ def _takes_options(
 
     def add(call: Callable[..., None]) -> Callable[..., None]:
         def build() -> Any:
-            text = inspect.cleandoc(call.__doc__ or "").format(kinds=in_words([*KINDS], "or"))
-            options = [
-                each for each in _declared()["tournament"]["options"] if each["name"] in wanted
-            ]
-            return _command(name, {"help": text, "examples": lines, "options": options}, call)
+            from pickosim.studies.options import RunOptions, declared
+
+            text = (call.__doc__ or "").format(kinds=in_words([*KINDS], "or"))
+            options = [each for each in declared(RunOptions) if each.name in wanted]
+            return _command(name, text, options, call, lines)
 
         LATER[name] = build
         return call
@@ -80,7 +75,13 @@ def _takes_options(
     return add
 
 
-def _command(name: str, about: Facts, call: Callable[..., None]) -> Any:
+def _command(
+    name: str,
+    text: str | None,
+    options: Sequence[Option],
+    call: Callable[..., None],
+    lines: Sequence[str],
+) -> Any:
     """A command with the parameters of `call`, but declared options for `options`, and those of `form_of` for `form`."""
     own, forms = (
         [
@@ -92,7 +93,7 @@ def _command(name: str, about: Facts, call: Callable[..., None]) -> Any:
     )
     names = {parameter.name for parameter in own}
     form_names = [parameter.name for parameter in forms]
-    derived = [_parameter(**facts) for facts in about["options"] if facts["name"] not in names]
+    derived = [_parameter(each) for each in options if each.name not in names]
     before = [parameter for parameter in own if parameter.default is inspect.Parameter.empty]
     after = [parameter for parameter in own if parameter not in before]
     parameters = [*before, *derived, *after, *forms]
@@ -111,85 +112,41 @@ def _command(name: str, about: Facts, call: Callable[..., None]) -> Any:
     command.__signature__ = signature  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     alone = new_app(add_completion=False)
-    alone.command(name, help=about["help"], epilog=examples(*about["examples"]))(command)
+    alone.command(name, help=inspect.cleandoc(text or ""), epilog=examples(*lines))(command)
     return typer.main.get_command(alone)
 
 
-VALUES = {"flag": bool, "int": int, "float": float, "str": str, "list": list[str]}
-"""What an option is read as."""
-
-
-def _parameter(
-    name: str,
-    read_as: str,
-    is_argument: bool,
-    is_required: bool,
-    metavar: str,
-    default: Any,
-    shown: Any,
-    help: str,
-) -> inspect.Parameter:
-    """An option as a parameter that Typer understands; None or nothing if it is not given."""
-    facts: Facts = {"help": help, "show_default": shown}
-    if read_as != "flag":
-        facts |= {"metavar": metavar or None, "autocompletion": COMPLETED_BY_METAVAR.get(metavar)}
-    flag = f"--{name.replace('_', '-')}"
-    declared: Any = typer.Argument(**facts) if is_argument else typer.Option(flag, **facts)
-    value: Any = VALUES[read_as]
-    if is_required:
-        default = inspect.Parameter.empty
-    elif read_as != "flag":
-        value = value | None
-    keyword, annotation = inspect.Parameter.KEYWORD_ONLY, Annotated[value, declared]
-    return inspect.Parameter(name, keyword, default=default, annotation=annotation)
-
-
-def _facts(option: Option) -> Facts:
-    """An option as `_parameter` takes it; a default that depends on the machine is left out."""
-    numbers = {int: "int", int | None: "int", float: "float", bool: "flag"}
-    is_list = option.is_list if option.positional else option.repeat
-    # A text stands for the default in parentheses, unless it is the default itself.
-    is_plain = option.default_text == str(option.default) or option.is_flag
-    default = option.default if is_plain and isinstance(option.default, int | str) else None
-    return {
-        "name": option.name,
-        "read_as": "list" if is_list else numbers.get(option.type, "str"),
-        "is_argument": option.positional,
-        "is_required": option.positional and option.is_required,
-        "metavar": option.metavar,
-        "default": default,
-        "shown": not option.positional and (is_plain or option.default_text or False),
-        "help": option.help,
-    }
-
-
-def declared_commands() -> dict[str, Facts]:
-    """The content of `options.json`: the kinds of studies, as they are declared."""
-    from pickosim.studies.kinds import study_kind
-    from pickosim.studies.options import PYTHON_ONLY, declared
-
-    return {
-        kind: {
-            "help": inspect.cleandoc(study_kind(kind).__doc__),
-            "examples": study_kind(kind).examples,
-            "options": [
-                _facts(each) for each in declared(study_kind(kind)) if each.name not in PYTHON_ONLY
-            ],
-        }
-        for kind in KINDS
-    }
-
-
-def _declared() -> dict[str, Facts]:
-    commands: dict[str, Facts] = json.loads(
-        files("pickosim.commands").joinpath("options.json").read_bytes()
-    )
-    return commands
+def _parameter(option: Option) -> inspect.Parameter:
+    """A declared option as a parameter that Typer understands; None or nothing if it is not given."""
+    default: Any = option.default if isinstance(option.default, int | str) else None
+    facts: dict[str, Any] = {"help": option.help}
+    if not option.is_flag:
+        facts["metavar"] = option.metavar or None
+        facts["autocompletion"] = COMPLETED_BY_METAVAR.get(option.metavar)
+    if option.positional:
+        value: Any = list[str] if option.is_list else str
+        declared = typer.Argument(show_default=False, **facts)
+        default = inspect.Parameter.empty if option.is_required else default
+    else:
+        plain = {int: int, int | None: int, float: float, bool: bool}
+        value = list[str] if option.repeat else plain.get(option.type, str)
+        text = option.default_text  # put in parentheses, unless it is the default itself
+        shown = text == str(option.default) or option.is_flag or text or False
+        declared = typer.Option(option.flag, show_default=shown, **facts)
+    kind: Any = value if default is inspect.Parameter.empty or option.is_flag else value | None
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    annotation = Annotated[kind, declared]
+    return inspect.Parameter(option.name, keyword, default=default, annotation=annotation)
 
 
 def _study_command(kind: str) -> Any:
     """The command of a kind of study."""
-    return _command(kind, _declared()[kind], partial(_play, kind))
+    from pickosim.studies.kinds import study_kind
+    from pickosim.studies.options import PYTHON_ONLY, declared
+
+    study = study_kind(kind)
+    options = [option for option in declared(study) if option.name not in PYTHON_ONLY]
+    return _command(kind, study.__doc__, options, partial(_play, kind), study.examples)
 
 
 def _play(kind: str, *, options: dict[str, Any], form: Form) -> None:
