@@ -199,7 +199,7 @@ _ALL = (
     _number("mean_points", PLACE_POINTS, "points", "Mean points per game; players who tie share the points of the places that they take up. Only with `points`."),
     _number("mean_score", NUMBER, "score", "Mean score per game: worms on tiles, bratworms, apple."),
     _number("mean_rank", RANK, "rank", "Mean rank per game."),
-    _number("rating", RATING, "rating", "Plackett–Luce rating from all finishing orders on an Elo scale; `eager` is 1500, or without it the mean of the field; null for a bot that won or lost everything."),
+    _number("rating", RATING, "rating", "Plackett–Luce rating from all finishing orders on an Elo scale, of two players without luck where that is judged; `eager` is 1500, or without it the mean of the field; null for a bot that won or lost everything."),
     _number("rating_error", RATING, "± rating", "Half the 95 % interval of the rating; null for `eager` where it is 1500, and if it is unknown."),
     _count("forfeits", "forfeits", "Games in which the bot failed: it has the last place, and `eager` played on for it."),
     _count("rating_field", "field", "Ratings of different fields cannot be compared: no bot of one has met a bot of the other."),

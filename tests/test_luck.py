@@ -5,10 +5,11 @@ from __future__ import annotations
 import inspect
 import shlex
 import sys
-from math import sqrt
+from math import log, log10, sqrt
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from blocks import first_game
 from polars.testing import assert_frame_equal
@@ -81,6 +82,11 @@ def test_with_one_bot_of_interest_its_rivals_decide():
 
 
 @pytest.fixture(scope="module")
+def pair() -> pickosim.Results:
+    return tournament(*PAIR)
+
+
+@pytest.fixture(scope="module")
 def judged() -> pickosim.Results:
     return tournament(*PAIR, "eager", "thief")
 
@@ -90,9 +96,10 @@ def test_results_without_luck_are_those_of_a_run_that_nobody_judged(judged):
     for name, table in plain.frames.items():
         own = [column for column in judged.frames[name].columns if column not in table.columns]
         assert len(own) == (6 if name in ("standings", "matchups") else 0)
-        without = judged.frames[name].drop(own)
-        by = table.columns[: 2 if name == "scores" else 3]
-        assert_frame_equal(without.sort(by), table.sort(by), check_exact=True)
+        own += [column for column in table.columns if column.startswith("rating")]
+        without, other = judged.frames[name].drop(own), table.drop(own, strict=False)
+        by = without.columns[: 2 if name == "scores" else 3]
+        assert_frame_equal(without.sort(by), other.sort(by), check_exact=True)
     assert "luck" not in plain.headline
 
 
@@ -148,6 +155,40 @@ def test_a_bots_share_is_the_mean_over_its_matchups(judged):
     unjudged = judged.matchups.filter(bots="eager - thief")
     assert unjudged["win_share_adjusted"].equals(unjudged["win_share"].rename("win_share_adjusted"))
     assert unjudged["luck"].is_null().all()
+
+
+def test_ratings_of_two_are_those_of_shares_without_luck(pair):
+    """400 points are odds of 10 to 1, with the error that belongs to that of the share."""
+    first, second = pair.standings.to_dicts()
+    share = first["win_share_adjusted"]
+    apart = 400 * log10(share / (1 - share))
+    assert first["rating"] - second["rating"] == pytest.approx(apart, abs=0.01)
+    half = (first["win_share_adjusted_high"] - first["win_share_adjusted_low"]) / 2
+    moved = 400 / log(10) * half / (share * (1 - share))
+    pairs = pair.pairs.row(0, named=True)
+    error = (pairs["rating_difference_high"] - pairs["rating_difference_low"]) / 2
+    assert error == pytest.approx(moved, rel=0.3)
+    assert error < 0.6 * moved * (first["win_share_high"] - first["win_share_low"]) / (2 * half)
+
+
+def test_a_ranked_bot_meets_its_rivals_without_luck():
+    """As with --focus; what its rating says then is in `test_ratings_of_two_are_those_of_shares_without_luck`."""
+    ranked, plain = (
+        pickosim.rank("threshold:target=24", "classic", games=1_200, workers=1, luck=luck)
+        for luck in ("auto", "off")
+    )
+    lucky = ranked.rivals.filter(pl.col("luck").is_not_null())
+    assert sorted(lucky["rival"]) == ["champion", "expected", "winner"]
+    for row in lucky.to_dicts():
+        assert row["win_share_adjusted"] == pytest.approx(row["ahead"] - row["luck"], abs=0.03)
+        widths = [row[f"{of}_high"] - row[f"{of}_low"] for of in ("win_share_adjusted", "ahead")]
+        assert widths[0] < 0.7 * widths[1]
+    without = ranked.rivals.select(plain.rivals.columns)
+    assert_frame_equal(without.sort("rival"), plain.rivals.sort("rival"), check_exact=True)
+    assert (
+        "Without the luck of the dice: the games against `champion`, `expected` and `winner`."
+        in (ranked.remarks)
+    )
 
 
 def test_few_blocks_are_left_as_they_are():

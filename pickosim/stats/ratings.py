@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from math import hypot, inf, isnan, log, nan, sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -32,7 +32,7 @@ TOLERANCE = 1e-10
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
-Counted = tuple[Sequence[int], NDArray[np.int64]]
+Counted = tuple[Sequence[int], NDArray[Any]]
 """A matchup: which bots sat there, by their numbers in the field, and `choices[group, set, bot]`.
 
 `choices` counts how often, among the bots of the set (bit i: the matchup's bot i), that bot was placed
@@ -281,7 +281,7 @@ def _among(matchup: Counted, core: Numbers) -> Counted:
     if len(kept) == len(seats):
         return numbers, choices
     smaller = _sets(len(seats))[:, kept] @ (1 << np.arange(len(kept)))
-    left = np.zeros((len(choices), 1 << len(kept), len(kept)), dtype=np.int64)
+    left = np.zeros((len(choices), 1 << len(kept), len(kept)), dtype=choices.dtype)
     for whole, part in enumerate(smaller):
         left[:, part] += choices[:, whole, kept]
     return numbers, left

@@ -21,7 +21,7 @@ from pickosim.engine.tally import LUCK_ONE, PARTS, Tally, win, win_parts
 from pickosim.games.frames import saved_games
 from pickosim.rules import RuleSet
 from pickosim.runs.tasks import Sums
-from pickosim.studies.arms import Arm, ArmsJob, Chunk, play_arm, the_judge
+from pickosim.studies.arms import Arm, ArmsJob, Chunk, is_judged, play_arm, the_judge
 from pickosim.studies.schedule import (
     Bots,
     Earlier,
@@ -173,6 +173,22 @@ class MatchupJob(ArmsJob):
         """One row per game and seat."""
         bots = bots_by_seat(self.matchup, first, len(tallies[0].turns))
         return saved_games(self.matchup, bots, tallies, lane, seed, first)
+
+
+def judged_matchups(
+    luck: str, matchups: Sequence[Matchup], entrants: Sequence[Entrant], focus: str | None = None
+) -> tuple[Matchup, ...]:
+    """The matchups whose luck is taken out; with a `focus`, this bot alone is of interest."""
+    spec = {entrant.name: entrant.spec for entrant in entrants}
+    return tuple(
+        matchup
+        for matchup in matchups
+        if is_judged(
+            luck,
+            [spec[bot] for bot in matchup],
+            [spec[bot] for bot in matchup if bot != focus] if focus else None,
+        )
+    )
 
 
 def chunks_of_matchups(

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 from pydantic.dataclasses import dataclass
 
-from pickosim.amounts import quoted
+from pickosim.amounts import listed, quoted
 from pickosim.bots.entrants import Entrant, make_entrants
 from pickosim.bots.loading import built_in_bots
 from pickosim.columns import Frame, Row, frames_by_name
@@ -18,10 +18,11 @@ from pickosim.runs.tasks import Sums
 from pickosim.stats.ratings import rating_among
 from pickosim.studies.arms import Chunk, blocks_per_chunk
 from pickosim.studies.ladder import ladder
-from pickosim.studies.matchup_sums import chunks_of_matchups
+from pickosim.studies.matchup_sums import chunks_of_matchups, judged_matchups
 from pickosim.studies.options import (
     CHECKED,
     Count,
+    Luck,
     OneBot,
     OneRuleSet,
     Option,
@@ -30,7 +31,14 @@ from pickosim.studies.options import (
     written,
 )
 from pickosim.studies.schedule import Matchup, blocks_for, round_robin
-from pickosim.studies.standings import ANCHOR, counted, ratings_of, tournament_rows
+from pickosim.studies.standings import (
+    ANCHOR,
+    Entry,
+    counted,
+    ratings_of,
+    tournament_rows,
+    without_luck,
+)
 from pickosim.studies.study import (
     Frames,
     OneRuleSetStudy,
@@ -47,7 +55,12 @@ FRAMES = frames_by_name(
     Frame(
         "rivals",
         "One row per built-in bot: how the ranked bot does against it.",
-        "rival games ahead±",
+        "rival games ahead± win_share_adjusted± luck±",
+        {
+            "win_share_adjusted": "Win share of the ranked bot in these games, less what luck explains of it; where they "
+            "were not judged, as it is. Only with a judge.",
+            "luck": "Win share that the luck of the dice brought it; null where games were not judged. Only with a judge.",
+        },
     ),
 )
 
@@ -86,6 +99,7 @@ class Rank(OneRuleSetStudy):
         ),
     ] = written("20k")
     seed: Seed = 0
+    luck: Luck = "auto"
 
     @stored
     def entrants(self) -> tuple[Entrant, ...]:
@@ -104,6 +118,11 @@ class Rank(OneRuleSetStudy):
     def matchups(self) -> list[Matchup]:
         """Each is a part of the run."""
         return round_robin(self.names, self.players, focus=self.names[0], seed=self.seed)[0]
+
+    @stored
+    def judged(self) -> tuple[Matchup, ...]:
+        """The matchups whose luck is taken out."""
+        return judged_matchups(self.luck, self.matchups, self.entrants, self.names[0])
 
     @property
     def blocks(self) -> int:
@@ -124,15 +143,26 @@ class Rank(OneRuleSetStudy):
         return len(self.matchups)
 
     @property
+    def tables(self) -> dict[str, Frame]:
+        """Both; without columns for luck if no matchup is judged."""
+        left_out = () if self.judged else ("win_share_adjusted", "luck")
+        return FRAMES | {"rivals": FRAMES["rivals"].without(*left_out)}
+
+    @property
     def title(self) -> str:
         """What is played, in a line."""
         return self.titled(f"Rank of {self.names[0]}")
 
     def stage(self, number: int, sums: Sequence[Sums]) -> list[Chunk]:
         """All matchups at once."""
-        blocks = range(0 if number else self.blocks)
         return chunks_of_matchups(
-            self.matchups, self.entrants, self.rule_set, self.seed, blocks, self.chunk_size
+            self.matchups,
+            self.entrants,
+            self.rule_set,
+            self.seed,
+            range(0 if number else self.blocks),
+            self.chunk_size,
+            judged=self.judged,
         )
 
     # ------------------------------------------------------------------------------------------ results
@@ -142,7 +172,11 @@ class Rank(OneRuleSetStudy):
         own, others = self._rated(sums)
         in_order = sorted([(self.names[0], own), *others.items()], key=lambda row: -row[1].rating)
         pairs = tournament_rows(self.names, self.matchups, sums, ())["pairs"]
-        rivals = [row for row in pairs if row["bot"] == self.names[0]]
+        rivals = [
+            row | without_luck(self._games_with(row["rival"], sums))
+            for row in pairs
+            if row["bot"] == self.names[0]
+        ]
         return {
             "ladder": [
                 {
@@ -155,6 +189,14 @@ class Rank(OneRuleSetStudy):
             ],
             "rivals": sorted(rivals, key=lambda row: row["ahead"]),
         }
+
+    def _games_with(self, rival: str, sums: Sequence[Sums]) -> list[Entry]:
+        """The ranked bot in the matchups in which it met a rival."""
+        return [
+            (part, matchup.index(self.names[0]))
+            for matchup, part in zip(self.matchups, sums, strict=True)
+            if rival in matchup
+        ]
 
     def _rated(self, sums: Sequence[Sums]) -> tuple[Rated, dict[str, Rated]]:
         """The rating of the bot, and those of the others: of the ladder, or of these games."""
@@ -205,6 +247,9 @@ class Rank(OneRuleSetStudy):
                 else "wins, not the places behind"
             )
             yield f"A rating counts {counts}."
+        if self.judged:
+            rivals = sorted({bot for matchup in self.judged for bot in matchup[1:]})
+            yield f"Without the luck of the dice: the games against {listed([quoted(bot) for bot in rivals])}."
 
 
 class Rated(NamedTuple):

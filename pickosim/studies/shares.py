@@ -168,6 +168,17 @@ def adjusted(part: Sums, weights: Mapping[int, float], points: Points | None) ->
     return less_control(plain, Control(float(luck), float(squares), float(product)))
 
 
+def luck_in_wins(part: Sums) -> NDArray[np.float64]:
+    """(GROUPS, P): what luck explains of the wins of each bot, by group of blocks, in PARTS.
+
+    One coefficient for all bots, so that a game remains a game that one of them has won.
+    """
+    luck, won, blocks = part["luck"], part["places"][:, 0], int(part["blocks"])
+    spread = np.trace(part["luck_products"]) - luck @ luck / blocks
+    common = np.einsum("aa->", part["luck_places"][:, :, 0]) - luck @ won / blocks
+    return np.asarray(part["luck_grouped"] * (common / spread if spread > 0 else 0.0))
+
+
 def luck_of(part: Sums, bot: int) -> Moments:
     """Moments of the mean luck of a bot in a block, as win chance."""
     unit = LUCK_UNIT * len(part["places"])

@@ -31,7 +31,16 @@ from pickosim.stats.ratings import Counted, Ratings, rate
 from pickosim.studies.matchup_sums import COUNTED_OF_HOLDERS, forfeits_in
 from pickosim.studies.measures import rate_columns
 from pickosim.studies.schedule import Matchup, matchup_lanes
-from pickosim.studies.shares import Points, adjusted, combined, luck_of, moments_of, points_text
+from pickosim.studies.shares import (
+    Points,
+    adjusted,
+    combined,
+    is_adjusted,
+    luck_in_wins,
+    luck_of,
+    moments_of,
+    points_text,
+)
 from pickosim.studies.views import MOST_ROWS, Crossed, Dots, Listed, View
 
 ALL_BOTS = "(all)"
@@ -148,21 +157,26 @@ def ratings_of(
 def counted(
     bots: Sequence[str], matchups: Sequence[Matchup], sums: Sequence[Sums], wins: bool
 ) -> list[Counted]:
-    """Who was placed next among which bots, in all matchups; of wins alone, who was placed first."""
+    """Who was placed next among which bots, in all matchups; of wins alone, who was placed first.
+
+    Luck is taken out of the wins of matchups that were judged; of two bots, wins are all there is.
+    """
     number = {bot: k for k, bot in enumerate(bots)}
     return [
         (
             tuple(number[bot] for bot in matchup),
-            _first_only(part["choices"]) if wins else part["choices"],
+            _first_only(part) if wins or len(matchup) == 2 else part["choices"],
         )
         for matchup, part in zip(matchups, sums, strict=True)
     ]
 
 
-def _first_only(choices: NDArray[np.int64]) -> NDArray[np.int64]:
+def _first_only(part: Sums) -> NDArray[Any]:
     """Choices among all bots of the matchup: the set with all of them is the last."""
-    first = np.zeros_like(choices)
-    first[:, -1] = choices[:, -1]
+    first = np.zeros(part["choices"].shape)
+    won = part["choices"][:, -1]
+    without_luck = won - luck_in_wins(part) if is_adjusted(part) else won
+    first[:, -1] = without_luck if (without_luck.sum(axis=0) > 0).all() else won
     return first
 
 
@@ -193,7 +207,7 @@ def _bot_rates(entries: Sequence[Entry], points: Points | None) -> Row:
         "games": games,
         **_mean_points(entries, points),
         **rate_columns("win_share", share_rate([_place(*entry, 0) for entry in entries])),
-        **_without_luck(entries),
+        **without_luck(entries),
         **rate_columns("mean_score", count_rate([_scores(*entry) for entry in entries])),
         **rate_columns("mean_rank", share_rate(ranks).mapped(1, players)),
     }
@@ -217,7 +231,7 @@ def _mean_points(entries: Sequence[Entry], points: Points | None) -> Row:
     return rate_columns("mean_points", share.mapped(points[-1], points[0]))
 
 
-def _without_luck(entries: Sequence[Entry]) -> Row:
+def without_luck(entries: Sequence[Entry]) -> Row:
     """The win share of a bot without luck, and its luck; nothing if no matchup was judged."""
     own = [adjusted(part, {bot: 1.0}, None) for part, bot in entries]
     luck = [luck_of(part, bot) for part, bot in entries if "luck" in part]

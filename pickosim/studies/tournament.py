@@ -36,8 +36,8 @@ from pickosim.stats.intervals import Moments, stratified_mean
 from pickosim.stats.ratings import Ratings
 from pickosim.stats.sequential import Sprt
 from pickosim.stats.sequential import parse as parse_sprt
-from pickosim.studies.arms import Chunk, blocks_per_chunk, is_judged
-from pickosim.studies.matchup_sums import chunks_of_matchups, forfeits_in
+from pickosim.studies.arms import Chunk, blocks_per_chunk
+from pickosim.studies.matchup_sums import chunks_of_matchups, forfeits_in, judged_matchups
 from pickosim.studies.options import (
     CHECKED,
     Bots,
@@ -262,16 +262,7 @@ class Tournament(OneRuleSetStudy):
     @stored
     def judged(self) -> tuple[Matchup, ...]:
         """The matchups whose luck is taken out."""
-        spec = {entrant.name: entrant.spec for entrant in self.entrants}
-        return tuple(
-            matchup
-            for matchup in self.matchups
-            if is_judged(
-                self.luck,
-                [spec[bot] for bot in matchup],
-                [spec[bot] for bot in matchup if bot != self.focus] if self.focus else None,
-            )
-        )
+        return judged_matchups(self.luck, self.matchups, self.entrants, self.focus)
 
     @property
     def cap(self) -> int:
