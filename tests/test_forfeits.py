@@ -271,3 +271,38 @@ def test_bots_that_cannot_be_left_out(without, said):
     pickosim.tournament(["eager", "random"], games=20, out="run", workers=1)
     with pytest.raises(PickosimError, match=said):
         pickosim.extend("run", without=without)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["tune", "late.py:x=1..2", "--against", "eager,random", "--games", "80"],
+        ["analyse", "late.py", "--games", "40"],
+        ["rank", "late.py", "--games", "40"],
+        ["compare", "classic", "french", "--bots", "late.py", "--games", "40"],
+        ["train", "--against", "late.py", "--games", "40", "--rounds", "1", "--test-games", "40"],
+    ],
+    ids=lambda line: line[0],
+)
+def test_other_studies_end_with_the_place_and_a_command_that_shows_the_game(line, capsys):
+    """Nets of a training are in no file: they are kept."""
+    text = EAGER.replace("PICK", f"{FAILING}raise ValueError('late')").replace("STOP", "")
+    text = text.replace("Eager):\n", "Eager):\n    x: int = 1\n").replace(str(NEVER), "30")
+    Path("late.py").write_text(text, encoding="utf-8")
+    out = "late.npz" if line[0] == "train" else "late.run"
+    assert run([*line, "--workers", "1", "--out", out]) == 2
+    said = capsys.readouterr().err
+    where = "raised ValueError: late (late.py, line 8: if (turn.number >= 30).any()"
+    assert where in said
+    if nets := re.search(r"The nets of that game: cp (\S+) \.", said):
+        for net in Path().glob(nets[1]):
+            shutil.copy(net, net.name)
+    assert bool(nets) == (line[0] == "train")
+    command = re.search(r"To see that game: pickosim (.*)", said)
+    assert command
+    game = re.search(r"game \d+, turn \d+, seat \d", said)
+    assert run(shlex.split(command[1])) == 2
+    again = capsys.readouterr().err
+    assert where in again
+    assert game
+    assert game[0] in again

@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import KW_ONLY, field
+from dataclasses import KW_ONLY, field, replace
 from dataclasses import dataclass as plain_dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -43,7 +43,7 @@ from pickosim.engine.rulebook import rulebook
 from pickosim.engine.tally import PARTS, Tally
 from pickosim.errors import PickosimError
 from pickosim.files import read_regular, write_whole
-from pickosim.games.match import make_match
+from pickosim.games.match import Match, make_match
 from pickosim.games.recording import Recording, record_games
 from pickosim.learning.features import features_of, layout_for
 from pickosim.learning.fit import Fit, in_turn, new_parameters, targets_of, with_rivals
@@ -200,7 +200,7 @@ def chances_after_turns(
     return in_turn(said, -mover)
 
 
-def luck_of(recording: Recording, bots: Sequence[str | Strategy]) -> NDArray[np.float64]:
+def luck_of(recording: Recording, bots: Sequence[Strategy]) -> NDArray[np.float64]:
     """(N, P): by how much the dice of each turn changed every player's chance, by seat; NaN for bots without a net."""
     nets = [
         adapted(bot.weights, recording.rules, len(bots)) if isinstance(bot, Learned) else None
@@ -220,11 +220,15 @@ class _TableJob(Job):
     weights: bytes = field(repr=False)
     weights_digest: str
 
-    def bots(self) -> list[str | Strategy]:
-        """The bots by seat; the net is loaded once."""
+    def match(self, seed: int, moved: int = 0) -> Match:
+        """The match with all bots so many seats on; what a net is called is where `way_on` keeps it."""
         nets = {LEARNER: self.weights, START: self.start_weights}
-        bots = {name: _Learner(weights_of(nets[name])) for name in set(self.table) & set(nets)}
-        return [bots.get(bot, bot) for bot in self.table]
+        nets = {name: content for name, content in nets.items() if name in self.table}
+        bots = {name: _Learner(weights_of(content)) for name, content in nets.items()}
+        specs = {name: f"{CHAMPION}:weights={_net_file(content)}" for name, content in nets.items()}
+        seats = [self.table[(seat - moved) % len(self.table)] for seat in range(len(self.table))]
+        match = make_match([bots.get(bot, bot) for bot in seats], self.rules, seed)
+        return replace(match, specs=tuple(specs.get(bot, bot) for bot in seats))
 
     @property
     def start_weights(self) -> bytes:
@@ -240,7 +244,7 @@ class Lesson(_TableJob):
 
     def play(self, seed: int, first: int, blocks: int) -> tuple[Sums, list[Tally]]:
         """Features and targets of the positions after turns of the learner; after all turns in the first round."""
-        match = make_match(self.bots(), self.rules, seed)
+        match = self.match(seed)
         recording = record_games(match, first, blocks)
         slots = features_of(match.books, recording.positions, recording.seat)
         learns = np.array([bot == LEARNER for bot in self.table])
@@ -287,11 +291,10 @@ class Test(_TableJob):
         """
         won = np.zeros(blocks)
         unfinished = 0
-        bots, players = self.bots(), len(self.table)
-        for seat in range(players):
-            seated = [bots[(k - seat) % players] for k in range(players)]
-            recording = record_games(make_match(seated, self.rules, seed), first, blocks)
-            luck = np.nan_to_num(luck_of(recording, seated)[:, seat])
+        for seat in range(len(self.table)):
+            match = self.match(seed, seat)
+            recording = record_games(match, first, blocks)
+            luck = np.nan_to_num(luck_of(recording, match.strategies)[:, seat])
             won += recording.wins[:, seat] - np.bincount(recording.game, luck, blocks)
             unfinished += int((~recording.tally.finished).sum())
         return {
@@ -649,6 +652,14 @@ class Train(OneRuleSetStudy):
         if target is not None:
             write_whole(target, read_regular(folder / WEIGHTS_FILE))
 
+    def way_on(self, bot: str, folder: Path) -> str:
+        """How to see the game in which a bot failed: its nets are kept."""
+        if not bot:
+            return ""
+        for content in filter(None, [self._trainer.start, *self._trainer.weights]):
+            write_whole(folder / _net_file(content), content)
+        return f"The nets of that game: cp {quote(str(folder))}/net-*.npz ."
+
     def status(self, sums: Sequence[Sums]) -> str:
         """The strength after the last round that was tested."""
         tested = self._tested(sums)
@@ -735,6 +746,10 @@ def _share(share: Rate) -> str:
 
 def _digest(weights: bytes) -> str:
     return sha256(weights).hexdigest()[:16]
+
+
+def _net_file(weights: bytes) -> str:
+    return f"net-{_digest(weights)[:8]}.npz"
 
 
 def _net_digest(weights: Weights | None) -> str:
