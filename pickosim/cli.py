@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import re
+import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -70,7 +71,10 @@ def main() -> None:
     if "_PICKOSIM_COMPLETE" in os.environ:
         whole_command().main(prog_name="pickosim")
     keep_for_results()
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    # The command is over: Ctrl-C while Python waits for the last workers ends the process, without a traceback.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    sys.exit(code)
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -17,6 +17,7 @@ import pty
 import re
 import shlex
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -1038,3 +1039,15 @@ def test_no_cell_and_no_drawing_is_cut(width):
             assert all(line.count("─") >= 1 for line in drawings)
             assert any("raven" in line for line in drawings)
         assert all(any(cell in line for line in lines) for cell in cells), captured.get()
+
+
+def test_ctrl_c_after_the_command_is_over_ends_the_process_without_a_traceback():
+    """Python may still be waiting for workers then; it goes through what is registered for its end."""
+    code = (
+        "import atexit, os, signal, sys; from pickosim.cli import main; sys.argv[1:] = ['--version']; "
+        "atexit.register(os.kill, os.getpid(), signal.SIGINT); main()"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, ended.stderr) == (-signal.SIGINT, "")
