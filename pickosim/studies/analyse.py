@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass as plain_dataclass
+from shlex import quote
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -340,7 +341,7 @@ class Analyse(OneRuleSetStudy):
                 "turn": turn,
                 "game": game,
                 "rotation": rotation,
-                "command": f"{command} --judge {self.judge}",
+                "command": f"{command} --judge {quote(self.judge)}",
             }
 
     def _position_words(

@@ -479,7 +479,7 @@ class Tune(OneRuleSetStudy):
             # Of settings that did equally well, the present one, then the first.
             mean = np.round(ahead.mean(axis=1), 12) + 1e-13 * (alive == self.present)
             first, kept = int(mean.argmax()), survivors(ahead, off)
-            leader, within = int(alive[first]), shortfall(first, ahead, off)
+            leader, within = int(alive[first]), min(1.0, shortfall(first, ahead, off))
             alive, strata = alive[kept], [each.of(kept) for each in strata]
         return Race(found, alive, leader, within)
 
