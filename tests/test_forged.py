@@ -114,6 +114,14 @@ KINDS = {
         "extrawurm", bots=["eager"], players="2", games=8, out=out, workers=1
     ),
     "rank": lambda out: pickosim.rank("cautious", games=8, out=out, workers=1),
+    "tune": lambda out: pickosim.tune(
+        "threshold:target=21..22", against=["eager"], games=40, out=out, workers=1
+    ),
+    "analyse": lambda out: pickosim.analyse("eager", games=8, out=out, workers=1),
+    "calibrate": lambda out: pickosim.calibrate("champion", games=8, out=out, workers=1),
+    "train": lambda out: pickosim.train(
+        games=8, rounds=1, test_games=8, final_games=8, out=out, workers=1
+    ),
 }
 
 

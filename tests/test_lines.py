@@ -49,7 +49,7 @@ SHARES = [
 TEXTS = ["", " ", "-", "--", "\t", "ä", "\udcff", "'", '"', "a=b", "=", ":", ",", "[", "{", "\x1b[31m", LONG, "%s", "../..",
          "/dev/null", "/", ".", "~", "*", "cmd:", "cmd:'", "cmd:false", "cmd:nothing", "all", "None", "true"]  # fmt: skip
 BOTS = ["eager", "random", "threshold:target=25", "threshold:target=21..23", "threshold:target=x", "threshold:aim=1",
-        "eager,random", "eagre", "bot.py", "bot.py:Bot", "bot.py:None", "bot.py:target=3", "broken.py", "empty.py", "folder.py",
+        "eager,random", "eagre", "bot.py", "bot.py:Bot", "bot.py:None", "bot.py:target=3", "broken.py", "fails.py", "empty.py", "folder.py",
         "none.py", "eager:a=1,a=2", "eager:=", "expected:hen=1e400", "champion", "winner:hen=nan", "#2", "eager#2"]  # fmt: skip
 RULES = [
     "classic",
@@ -65,7 +65,19 @@ RULES = [
 SETS = ["dice=7", "dice=0", "dice=99999999999999999999", "dice=x", "dice", "=7", "tiles.21=5", "tiles.x=1", "tiles={}",
         "specialists.hen=nowhere", "specialists.hen={seat=0}", "specialists.hen={", "dice=[[[[", "dice=" + "[" * 5000,
         "lost_tile=removed", "turn_limit=1", "turn_limit=-1", "bratworm_ones=2", "dice=nan", "dice=1e400", "dice=true"]  # fmt: skip
-RUNS = ["run", "compared", "forged", "none", "folder.py", "bot.py", "runs", "stopped"]
+RUNS = ["run", "compared", "tuned", "analysed", "forged", "none", "folder.py", "bot.py", "runs", "stopped"]  # fmt: skip
+POSITIONS = [
+    "22-23,25-28,31 24.30/33 1 rules classic; aside ww44; roll 1355",
+    "22-30 -/24/27.31 2 rules extrawurm; on raven=23,apple=29; holds weasel/-/-; bratworms 2/1/0; turn 9; seed 7",
+    "22-30 -/24 1",
+    "22-30 -/24 1 rules none.toml",
+    "21-36 -/-/-/-/-/-/-/- 0",
+    "22 - 0 turn 9; turn 8",
+    "{}",
+    '{"players": ["random", "eager"]}',
+    "-",
+]
+NAMES = ["standings", "seats", "mistakes", "settings", "apple", "weasel", "win_share", "turns", "classic", "help", "tune"]  # fmt: skip
 FILES = [
     "position.json",
     "broken.json",
@@ -94,20 +106,34 @@ DICE = [
 ]
 VALUES = {
     "BOT": BOTS, "BOT,…": BOTS, "RULES": RULES, "RUN": RUNS, "FILE": FILES, "OPTION=VALUE": SETS, "NUMBER": NUMBERS,
-    "NUMBERS": NUMBERS + DICE, "SECONDS": NUMBERS, "HALF": SHARES, "LOW,HIGH": SHARES, "DICE": DICE, "TILES": DICE,
+    "NUMBERS": NUMBERS + DICE, "SECONDS": NUMBERS, "HALF": SHARES, "LOW,HIGH": SHARES, "SHARE": SHARES, "DICE": DICE, "TILES": DICE, "TILE": DICE, "FACES": DICE, "FACE": DICE,
+    "LINE|FILE|-": [*POSITIONS, *FILES], "NAME": NAMES, "NAME,…": NAMES, "MEASURE": NAMES, "COMMAND": NAMES, "BOTS": BOTS,
+    "NAME=TILE,…": ["apple=22", "raven=99", "dodo=21", "apple=22,apple=23", "=", "hen=x"], "WORMS": ["1,2", "1/2", "-1", "9" * 30],
+    "OPTION=VALUE,…": [*SETS, "dice=7,8", "dice=7..99", "dice=5..7,dice=8"], "TURN": NUMBERS, "FOLDER": RUNS,
+    "auto|on|off": ["auto", "on", "off"], "forfeit|stop": ["forfeit", "stop"], "gone|grill": ["gone", "grill"],
+    "csv,json,md": ["csv", "json,md", "csv,csv", "html"], "FILE|none": [*FILES, "none"], "OTHERS": RULES,
 }  # fmt: skip
-EVERYTHING = [*NUMBERS, *SHARES, *TEXTS, *BOTS, *RULES, *SETS, *RUNS, *FILES, *DICE]
+EVERYTHING = [*NUMBERS, *SHARES, *TEXTS, *BOTS, *RULES, *SETS, *RUNS, *FILES, *DICE, *POSITIONS]
 
 SMALL = {
     "games": "4",
     "workers": "1",
     "rounds": "1",
     "test_games": "4",
+    "final_games": "4",
     "seconds": "0.01",
     "max_matchups": "3",
     "chunk": "4",
 }
 """What is always given, so that a line is over soon."""
+
+FAILS = """
+from pickosim import SimpleStrategy
+class Fails(SimpleStrategy):
+    def pick(self, turn): return max(turn.legal)
+    def stop(self, turn): return turn.can_claim and 1 / (36 - turn.number) > -9
+"""
+"""A bot that fails in the 36th turn of a game."""
 
 LEFT_OUT = {"install_completion", "show_completion", "scheduler"}
 """Options that change the user's shell, or wait for a cluster."""
@@ -152,7 +178,10 @@ def made_up(chance: random.Random, known: dict[tuple[str, ...], Any]) -> list[st
             )
             if name in SMALL and chance.random() < 0.85:
                 value = SMALL[name]
-            if name in ("games", "rounds", "test_games", "workers") and value in ("10k", "1e3"):
+            if name in ("games", "rounds", "test_games", "final_games", "workers") and value in (
+                "10k",
+                "1e3",
+            ):
                 value = "8"
             line += [*flag, value] if flag else [value]
     if words and words[0] in SLOW:
@@ -171,7 +200,7 @@ def place(tmp_path_factory) -> Path:
     os.chdir(place)
     write_bot(place / "bot.py")
     texts = {
-        "broken.py": "def (", "empty.py": "", "broken.toml": "dice = [", "broken.json": "[" * 200_000,
+        "broken.py": "def (", "empty.py": "", "fails.py": FAILS, "broken.toml": "dice = [", "broken.json": "[" * 200_000,
         "rules.toml": 'extends = "extrawurm"\ndice = 7\n', "out.npz": "no weights",
         "experiment.toml": 'kind = "tournament"\nquestion = "Who?"\n[plan]\nbots = ["eager", "random"]\ngames = 4\n',
     }  # fmt: skip
@@ -180,6 +209,8 @@ def place(tmp_path_factory) -> Path:
     (place / "folder.py").mkdir()
     pickosim.tournament(["eager", "random"], games=4, out="run", workers=1)
     pickosim.compare(["classic", "french"], ["eager"], games=4, out="compared", workers=1)
+    pickosim.tune("threshold:target=21..22", against=["eager"], games=40, out="tuned", workers=1)
+    pickosim.analyse("eager", games=4, out="analysed", workers=1)
     for name in ("forged", "stopped"):
         (place / name).mkdir()
     (place / "forged" / "manifest.json").write_text(
