@@ -214,6 +214,7 @@ _ALL = (
     _count("games_held", "games held", "Games that ended with the specialist held.", pl.Int64),
     _number("win_share_held", PERCENT, "win share when held", "Win share of the holder in games that ended with the specialist held: an association, not an effect."),
     _number("value", BY_MEASURE, "value", "The measure."),
+    _number("as_won", BY_MEASURE, "as won", "The same with the luck of the dice; null where none was taken out. Only where games are judged."),
     _number("difference", BY_MEASURE, "difference", "Difference from the reference, paired by dice; null for the reference itself."),
     _number("p_value", P_VALUE, "p", "Chance of a difference at least as large if there is none."),
     _number("p_adjusted", P_VALUE, "p, corrected", "The p value, corrected for all comparisons of the table (Holm)."),

@@ -226,7 +226,8 @@ def test_seats_and_lengths_are_those_of_the_games(compared, games):
 
 
 def test_tables_have_their_columns_and_all_rows(compared):
-    schemas = {name: frame.schema for name, frame in FRAMES.items()}
+    no_luck = ("as_won", "win_share_adjusted")
+    schemas = {name: frame.without(*no_luck).schema for name, frame in FRAMES.items()}
     assert {name: dict(frame.schema) for name, frame in compared.frames.items()} == schemas
     interval = ("", "_low", "_high")
     assert list(compared.measures.columns) == [

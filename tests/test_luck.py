@@ -259,3 +259,89 @@ def test_a_sequential_test_needs_fewer_blocks():
     assert 2 * games[0] < games[1]
     assert "Measured without luck: 5" in found[0].headline
     assert "Measured: 5" in found[1].headline
+
+
+# ---------------------------------------------------------------------------------------------- variants of rules
+
+
+def compare(luck: str = "auto", **options: Any) -> pickosim.Results:
+    return pickosim.compare(
+        ["short", "classic"], PAIR, games=400, luck=luck, **{"seed": 3, "workers": 1} | options
+    )
+
+
+@pytest.fixture(scope="module")
+def compared() -> pickosim.Results:
+    return compare()
+
+
+def test_what_is_no_win_share_is_compared_as_ever(compared):
+    plain, of_wins = compare("off"), ["first_seat", "skill"]
+    own = compared.measures.drop("as_won", "as_won_low", "as_won_high", "p_adjusted")
+    others = ~pl.col("measure").is_in(of_wins)
+    assert_frame_equal(own.filter(others), plain.measures.drop("p_adjusted").filter(others))
+    for row in compared.measures.filter(~others).to_dicts():
+        won = plain.measures.row(
+            by_predicate=(pl.col("variant") == row["variant"])
+            & (pl.col("measure") == row["measure"]),
+            named=True,
+        )
+        for end in ("", "_low", "_high"):
+            assert row[f"as_won{end}"] == won[f"value{end}"]
+        halves = [(each["value_high"] - each["value_low"]) / 2 for each in (row, won)]
+        assert 3 * halves[0] < halves[1]
+        assert abs(row["value"] - won["value"]) < 2 * halves[1]
+    assert (
+        compared.measures.filter(others)["as_won"].null_count()
+        == compared.measures.filter(others).height
+    )
+    assert_frame_equal(compared.lengths, plain.lengths)
+
+
+@pytest.mark.parametrize(("measure", "place", "unit"), [("first_seat", 0, 1), ("skill", 1, 0.5)])
+def test_a_measure_without_luck_is_the_intercept_of_a_regression(compared, measure, place, unit):
+    blocks, found = 200, {}
+    for rules in ("short", "classic"):
+        won, luck = np.zeros((2, 2, blocks))
+        for turned, seating in enumerate((PAIR, PAIR[::-1])):
+            tally = play_games(make_match(seating, rules, 3), 0, blocks, judge=load_bot("champion"))
+            for k, seat in enumerate((0, turned)):  # the first seat, and that of champion
+                won[k] += win_parts(tally.rank)[:, seat] / (2 * PARTS)
+                luck[k] += tally.luck[:, seat] / (2 * LUCK_ONE)
+        design = np.column_stack([np.ones(blocks), luck[place]])
+        (mean, slope), *_ = np.linalg.lstsq(design, won[place], rcond=None)
+        found[rules] = mean / unit, (won[place] - design @ [mean, slope]) / unit
+    rows = {row["variant"]: row for row in compared.measures.filter(measure=measure).to_dicts()}
+    for rules, (mean, left) in found.items():
+        value = mean - 0.5 if measure == "first_seat" else mean
+        assert rows[rules]["value"] == pytest.approx(value, abs=1e-5)
+        half = (rows[rules]["value_high"] - rows[rules]["value_low"]) / 2
+        assert half == pytest.approx(1.97 * sqrt(left @ left / blocks / (blocks - 2)), rel=0.1)
+    apart = found["classic"][1] - found["short"][1]
+    row = rows["classic"]
+    assert row["difference"] == pytest.approx(row["value"] - rows["short"]["value"])
+    half = (row["difference_high"] - row["difference_low"]) / 2
+    assert half == pytest.approx(1.97 * sqrt(apart @ apart / blocks / (blocks - 3)), rel=0.1)
+
+
+def test_chunks_and_workers_do_not_change_a_comparison_without_luck(compared):
+    again = compare(chunk=41, workers=2)
+    for name, table in compared.frames.items():
+        assert_frame_equal(again.frames[name], table, check_exact=True)
+
+
+def test_the_headline_of_a_comparison_says_what_was_won():
+    results = compare(about="first_seat")
+    assert "wins (points, without luck): " in results.headline
+    for row in results.measures.filter(measure="first_seat").to_dicts():
+        assert f" (won: {100 * row['as_won']:+.2f}) with 2 players" in results.headline
+    assert any("times as many games" in remark for remark in results.manifest["result"]["remarks"])
+
+
+def test_few_blocks_are_compared_as_they_were_played():
+    few, off = (
+        pickosim.compare(["classic"], PAIR, games=90, luck=luck, workers=1)
+        for luck in ("on", "off")
+    )
+    assert few.measures["as_won"].is_null().all()
+    assert_frame_equal(few.measures.drop("as_won", "as_won_low", "as_won_high"), off.measures)

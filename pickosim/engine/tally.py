@@ -20,6 +20,9 @@ PARTS = 420
 LUCK_ONE = 1 << 30
 """Luck is rounded to multiples of 1 / LUCK_ONE, so that sums are the same in any order."""
 
+LUCK_UNIT = 1 << 16
+"""The luck of a block is rounded to parts of this, so that its squares add up in whole numbers of 64 bits."""
+
 
 class Tally(NamedTuple):
     """Results of G games at P seats with S specialists (S = 0 where the rules have none).
@@ -67,6 +70,12 @@ class Tally(NamedTuple):
         games = len(self.turns) // rotations
         parts = [slice(k * games, (k + 1) * games) for k in range(rotations)]
         return [Tally._make(column[part] for column in self) for part in parts]
+
+
+def luck_of_blocks(luck: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The luck of blocks in parts of LUCK_UNIT, from that in parts of LUCK_ONE."""
+    part = LUCK_ONE // LUCK_UNIT
+    return np.asarray((luck + part // 2) // part)
 
 
 def new_tally(books: Books, games: int) -> Tally:

@@ -87,10 +87,10 @@ def less_control(values: Moments, control: Control) -> Moments:
     the efficiency of Monte Carlo simulations"). What a single game moves the values by is less in the same measure.
     """
     n, total, squares, step = values
-    spread = control.squares - control.total**2 / n
-    if n < FITTED_FROM or spread <= 0:
+    fitted = _fitted(values, control)
+    if fitted is None:
         return values
-    common = control.product - control.total * total / n
+    common, spread = fitted
     before = max(0.0, squares - total**2 / n)
     left = max(0.0, before - common**2 / spread)
     mean = (total - common / spread * control.total) / n
@@ -100,6 +100,20 @@ def less_control(values: Moments, control: Control) -> Moments:
     guard = 2 * step**2
     smaller = sqrt((left + guard) / (before + guard))
     return Moments(n, n * mean, n * mean**2 + n * (n - 1) * square_error, step * smaller)
+
+
+def slope_of(values: Moments, control: Control) -> float:
+    """How much of a control is taken off the values: 0 if they are few."""
+    common, spread = _fitted(values, control) or (0.0, 1.0)
+    return common / spread
+
+
+def _fitted(values: Moments, control: Control) -> tuple[float, float] | None:
+    """Sums of products of the deviations of values and control, and of squares of those of the control; None if they are few."""
+    spread = control.squares - control.total**2 / values.n
+    if values.n < FITTED_FROM or spread <= 0:
+        return None
+    return control.product - control.total * values.total / values.n, spread
 
 
 class Rate(NamedTuple):
@@ -342,6 +356,8 @@ class Reading(NamedTuple):
     """What a single game (of a ratio: a single case) moves the value of its block by."""
     least: float = 0.0
     most: float = inf
+    inflation: float = 1.0
+    """By what factor the variance is larger than the values show, as a coefficient was fitted to them."""
 
 
 def mean(
@@ -362,6 +378,20 @@ def ratio(of: BlockSums, above: str, below: str) -> Reading:
     return Reading(quotient, weights * case, case, most=1.0)
 
 
+def without(of: BlockSums, reading: Reading, control: str) -> Reading:
+    """A reading less what a value whose mean is known to be 0 explains of it; see `less_control`."""
+    at, values = of.names.index(control), _moments(of, reading)
+    squares, product = of.products[at, at], float(reading.weights @ of.products[:, at])
+    known = Control(of.total(control), float(squares), product)
+    slope, less = slope_of(values, known), less_control(values, known)
+    weights = reading.weights.copy()
+    weights[at] -= slope
+    value = reading.value - slope * known.total / of.blocks
+    adjusted = reading._replace(value=value, weights=weights, step=less.step)
+    shown = _moments(of, adjusted).variance_of_total
+    return adjusted._replace(inflation=less.variance_of_total / shown if shown else 1.0)
+
+
 def rate(of: BlockSums, reading: Reading) -> Rate:
     """A reading with its 95 % interval: that of a share if it has two bounds, else that of a count."""
     n, total, squares, step = _moments(of, reading)
@@ -371,17 +401,23 @@ def rate(of: BlockSums, reading: Reading) -> Rate:
     span = 1.0 if isinf(reading.most) else reading.most - reading.least
     moments = Moments(n, (total + n * move) / span, squares / span**2, step / span)
     interval = count_rate([moments]) if isinf(reading.most) else share_rate([moments])
-    return interval.mapped(reading.least, reading.least + span)._replace(value=reading.value)
+    value = min(reading.most, max(reading.least, reading.value))
+    return interval.mapped(reading.least, reading.least + span)._replace(value=value)
 
 
 def _moments(of: BlockSums, reading: Reading) -> Moments:
     """Moments of what each block moves a measure by."""
-    return Moments(
-        float(of.blocks),
-        _total(reading, of),
-        _product(reading, of.products, reading),
-        reading.step,
-    )
+    squares = _product(reading, of.products, reading)
+    moments = Moments(float(of.blocks), _total(reading, of), squares, reading.step)
+    return _inflated(moments, reading.inflation)
+
+
+def _inflated(values: Moments, factor: float) -> Moments:
+    """The same with a variance that is larger by a factor."""
+    if factor == 1.0:
+        return values
+    square = values.total**2 / values.n
+    return values._replace(squares=square + factor * (values.squares - square))
 
 
 def _total(reading: Reading, of: BlockSums) -> float:
@@ -417,6 +453,7 @@ def difference(
         squares,
         max(reading.step, base.step),
     )
+    moments = _inflated(moments, reading.inflation * base.inflation)
     return stratified_mean([moments])._replace(mean=reading.value - base.value)
 
 

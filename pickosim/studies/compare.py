@@ -16,20 +16,22 @@ from pydantic.dataclasses import dataclass
 
 from pickosim.amounts import listed, quoted, sentence
 from pickosim.bots.entrants import Entrant, expanded, make_entrants
-from pickosim.columns import Row, percent
+from pickosim.columns import Frame, Row, percent
 from pickosim.errors import PickosimError, RulesError
 from pickosim.games.match import make_match
 from pickosim.rules import RuleSet
 from pickosim.runs.tasks import Sums
 from pickosim.stats.distributions import normal_quantile
 from pickosim.stats.intervals import CONFIDENCE, Estimate
-from pickosim.studies.arms import Chunk, blocks_per_chunk, chunks_of
+from pickosim.studies.arms import Chunk, blocks_per_chunk, chunks_of, is_judged, the_judge
 from pickosim.studies.measures import (
     MEASURES,
     WORDED,
     Measure,
+    about_luck,
     check_worded,
     half_width,
+    has_luck,
     is_significant,
     value_text,
     with_adjusted,
@@ -40,6 +42,7 @@ from pickosim.studies.options import (
     Bots,
     Count,
     Loads,
+    Luck,
     Option,
     Parsed,
     PlayerCounts,
@@ -163,6 +166,8 @@ class Compare(Study):
         ),
     ] = None
 
+    luck: Luck = "auto"
+
     @stored
     def variants(self) -> tuple[Variant, ...]:
         """The rules that are compared."""
@@ -172,6 +177,18 @@ class Compare(Study):
     def all_rules(self) -> dict[str, RuleSet]:
         """The rules of all variants."""
         return {variant.name: variant.rules for variant in self.variants}
+
+    @stored
+    def judged(self) -> tuple[int, ...]:
+        """The numbers of players with which games are judged."""
+        judged = (len(bots) for bots in self.matchups if is_judged(self.luck, bots))
+        return tuple(judged)
+
+    @property
+    def tables(self) -> dict[str, Frame]:
+        """All; they have no columns without luck if no game is judged."""
+        left_out = () if self.judged else ("as_won", "win_share_adjusted")
+        return {name: frame.without(*left_out) for name, frame in FRAMES.items()}
 
     @cached_property
     def base(self) -> Variant:
@@ -228,19 +245,19 @@ class Compare(Study):
         """Everything at once."""
         if number:
             return []
-        rules = tuple(variant.rules for variant in self.variants)
-        reference = self.variants.index(self.base)
         return [
             chunk
             for part, matchup in enumerate(self.matchups)
             for chunk in chunks_of(
-                part,
-                CompareJob(self.entrants, matchup, rules, reference),
-                self.seed,
-                range(self.blocks(part)),
-                self.chunk_size,
+                part, self._job(matchup), self.seed, range(self.blocks(part)), self.chunk_size
             )
         ]
+
+    def _job(self, matchup: Matchup) -> CompareJob:
+        rules = tuple(variant.rules for variant in self.variants)
+        judge = the_judge() if len(matchup) in self.judged else None
+        reference = self.variants.index(self.base)
+        return CompareJob(self.entrants, matchup, rules, reference, luck_by=judge)
 
     def _pairs(self, sums: Sequence[Sums]) -> list[Pair]:
         """All variants with each number of players that has been played, each with the reference."""
@@ -249,7 +266,9 @@ class Compare(Study):
             pair
             for matchup, part in zip(self.matchups, sums, strict=True)
             if part
-            for pair in compared(self.variants, reference, matchup, part)
+            for pair in compared(
+                self.variants, reference, matchup, part, len(matchup) in self.judged
+            )
         ]
 
     def rows(self, sums: Sequence[Sums]) -> dict[str, Iterable[Row]]:
@@ -305,6 +324,8 @@ class Compare(Study):
         sizes = [len(matchup) for matchup in self.matchups]
         yield from self.about_bots([(each.rules, size) for each in self.variants for size in sizes])
         yield from _about_skill(self._stronger(sums), self.base.name)
+        if self.judged:
+            yield from about_luck(frames["measures"], "value", "out of `first_seat` and `skill`")
         ended = [
             f"{percent(row['value'])} in {row['variant']} with {row['players']} players"
             for row in frames["measures"].filter(measure="unfinished").iter_rows(named=True)
@@ -536,10 +557,14 @@ def _levels(measure: Measure, measures: pl.DataFrame) -> str:
     by_variant: dict[str, list[str]] = {}
     for row in rows:
         value = value_text(row, "value", measure.scale, "+" if measure.signed else "")
+        if has_luck(row):
+            won = measure.difference_format if measure.signed else measure.format
+            value += f" (won: {won.bare(row['as_won'])})"
         by_variant.setdefault(row["variant"], []).append(f"{value} with {row['players']}")
     levels = [f"{listed(sizes)} players in {variant}" for variant, sizes in by_variant.items()]
     before, _, after = measure.wording.level.partition(" {n}")
-    text = f"{before} ({after.strip() or measure.unit}): {'; '.join(levels)}"
+    luck = ", without luck" if any(map(has_luck, rows)) else ""
+    text = f"{before} ({after.strip() or measure.unit}{luck}): {'; '.join(levels)}"
     if measure.name == "first_seat":
         text += f"; {_uneven(rows)}"
     return sentence(text)

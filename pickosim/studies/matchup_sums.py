@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pickosim.bots.entrants import Entrant
 from pickosim.engine.kernels import as_int, inlined, kernel
-from pickosim.engine.tally import LUCK_ONE, PARTS, Tally, win, win_parts
+from pickosim.engine.tally import PARTS, Tally, luck_of_blocks, win, win_parts
 from pickosim.games.frames import saved_games
 from pickosim.rules import RuleSet
 from pickosim.runs.tasks import Sums
@@ -82,9 +82,6 @@ def add_holders(counts: NDArray[np.uint16], bots: Bots, sums: Ints, products: In
         for kind in range(kinds):
             products[kind] += totals[kind] * totals
 
-
-LUCK_UNIT = 1 << 16
-"""The luck of a block is rounded to parts of this, so that its squares add up in whole numbers of 64 bits."""
 
 GROUPS = 64
 """Blocks are dealt to this many groups, by their number; how far groups differ says how certain a rating is."""
@@ -245,8 +242,7 @@ def luck_sums(tallies: Sequence[Tally], bots: Bots, first: int) -> Sums:
     """All of `LuckSums`, of games that were judged."""
     players = len(tallies)
     of_bots = [by_bot(tally.luck, who) for tally, who in zip(tallies, bots, strict=True)]
-    part = LUCK_ONE // LUCK_UNIT
-    luck = (np.sum(of_bots, axis=0) + part // 2) // part
+    luck = luck_of_blocks(np.sum(of_bots, axis=0))
     places = np.zeros((luck.shape[0], players, players), np.int64)
     count_places(np.stack([tally.rank for tally in tallies]), bots, places)
     grouped = np.zeros((GROUPS, players), np.int64)

@@ -7,50 +7,62 @@ each game, added up over the games of a block, and so are those named like a cou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Literal
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from pickosim.amounts import listed, plus_minus
 from pickosim.columns import NUMBER, PERCENT, POINTS, SIGNED, Format, Row
 from pickosim.engine.table import COUNTERS
-from pickosim.engine.tally import PARTS, Tally, win_parts
+from pickosim.engine.tally import PARTS, Tally
 from pickosim.errors import PickosimError, suggest
-from pickosim.runs.tasks import Sums
-from pickosim.stats.intervals import BlockSums, Rate, Reading, adjusted, mean, products, ratio
-from pickosim.studies.schedule import Bots, Matchup, by_bot, rotations
+from pickosim.stats.intervals import BlockSums, Rate, Reading, adjusted, mean, ratio, without
 
 Ints = NDArray[np.int64]
+
+WINS, LUCK = "wins of ", "luck of "
+"""Begin the names of values of a block; the name of a bot, or a seat, follows."""
 
 Kind = Literal["per game", "share of games", "share of turns", "percentile"]
 
 
 @dataclass(frozen=True)
 class ArmSums(BlockSums):
-    """What some blocks of one arm came to; see `block_values`."""
+    """What some blocks of one arm came to: the counted measures, and the wins (in PARTS) of seats and bots."""
 
     matchup: tuple[str, ...]
     """The bots by seat, in the first rotation."""
     stronger: str | None = None
     """The bot that `skill` is about."""
+    less_luck: bool = False
+    """Whether luck is taken out of win shares; then that of seats and bots is among the values."""
 
     @property
     def players(self) -> int:
         """Players per game."""
         return len(self.matchup)
 
+    @property
+    def as_won(self) -> ArmSums:
+        """The same with the luck of the dice."""
+        return replace(self, less_luck=False)
+
     def win_share_of_seat(self, seat: int) -> Reading:
         """The win share of a seat, whoever sits there."""
-        return mean(self, _seat_wins(seat), PARTS, PARTS, most=1.0)
+        return self._won(f"seat {seat}", 1)
 
     def wins_by_fair_share(self, bot: str) -> Reading:
         """The wins of a bot divided by its fair share: 1 if its seats win as often as any other seats do."""
-        fair = self.matchup.count(bot) / self.players
-        return mean(self, _bot_wins(bot), PARTS * fair, PARTS, most=1 / fair)
+        return self._won(bot, self.matchup.count(bot) / self.players)
+
+    def _won(self, who: str, fair: float) -> Reading:
+        won = mean(self, WINS + who, PARTS * fair, PARTS, most=1 / fair)
+        return without(self, won, LUCK + who) if self.less_luck else won
 
 
 @dataclass(frozen=True)
@@ -282,77 +294,6 @@ WORDED = [
 ]
 """Measures that sentences are about, the most important first; the others stand in the tables."""
 
-# -------------------------------------------------------------------------------------- values of blocks
-
-
-def value_names(matchup: Sequence[str]) -> tuple[str, ...]:
-    """The names of the V values of a block, in games between these bots by seat.
-
-    Besides the counted measures: the wins (in PARTS) of every seat, and of every bot of that name, wherever
-    it sits.
-    """
-    seats = [_seat_wins(seat) for seat in range(len(matchup))]
-    bots = [_bot_wins(bot) for bot in dict.fromkeys(matchup)]
-    return (*(measure.name for measure in COUNTED), *seats, *bots)
-
-
-def _seat_wins(seat: int) -> str:
-    return f"wins of seat {seat}"
-
-
-def _bot_wins(bot: str) -> str:
-    return f"wins of {bot}"
-
-
-def block_values(tallies: Sequence[Tally], matchup: Matchup, bots: Bots) -> Ints:
-    """(V, B): the values of B blocks, each added up over its games; see `value_names`.
-
-    One tally of B games per rotation; `bots` says who sat where. Lead changes are those of games played with
-    `follow_lead`, otherwise 0.
-    """
-    wins = [win_parts(tally.rank) for tally in tallies]
-    by_place = np.sum([by_bot(won, who) for won, who in zip(wins, bots, strict=True)], axis=0)
-    values = [
-        *np.sum([_counted(tally) for tally in tallies], axis=0),
-        *np.sum(wins, axis=0).T,
-        *(
-            by_place[:, [place for place, name in enumerate(matchup) if name == bot]].sum(axis=1)
-            for bot in dict.fromkeys(matchup)
-        ),
-    ]
-    return np.stack(values).astype(np.int64)
-
-
-def _counted(tally: Tally) -> Ints:
-    """(C, G): the counted measures, game by game, in the order of COUNTED."""
-    return np.stack([measure.counted(tally) for measure in COUNTED])
-
-
-def arms_summed(arms: Sequence[Ints], base: Ints) -> Sums:
-    """Sums over blocks of the values (V, B) of each of A arms, and of their products.
-
-    `totals` (A, V), `products` (A, V, V) of an arm's values, `crossed` (A, V, V) of an arm's with those of
-    the base, which all differences are to.
-    """
-    return {
-        "totals": np.stack([values.sum(axis=1) for values in arms]),
-        "products": np.stack([products(values, values) for values in arms]),
-        "crossed": np.stack([products(values, base) for values in arms]),
-    }
-
-
-def arm_of(sums: Sums, arm: int, matchup: Sequence[str]) -> ArmSums:
-    """One arm of `arms_summed`."""
-    return ArmSums(
-        names=value_names(matchup),
-        per_block=len(rotations(tuple(matchup))),
-        blocks=int(sums["blocks"]),
-        totals=sums["totals"][arm],
-        products=sums["products"][arm],
-        matchup=tuple(matchup),
-    )
-
-
 # -------------------------------------------------------------------------------------------- parts of rows
 
 SIGNIFICANCE = 0.05
@@ -383,6 +324,23 @@ def half_width(row: Row, name: str) -> float:
 def value_text(row: Row, name: str, scale: float = 100.0, sign: str = "+") -> str:
     """A rate with half its interval, e.g. +3.63 ± 0.15; by default in points."""
     return plus_minus(scale * row[name], abs(scale) * half_width(row, name), sign)
+
+
+def has_luck(row: Row) -> bool:
+    """Whether luck was taken out of a value."""
+    return row.get("as_won") is not None
+
+
+def about_luck(table: pl.DataFrame, name: str, whence: str) -> Iterator[str]:
+    """That luck was taken out of a rate, and how many times as many games would be as certain."""
+    rows = list(filter(has_luck, table.to_dicts()))
+    times = sorted((half_width(row, "as_won") / half_width(row, name)) ** 2 for row in rows)
+    if times:
+        ends = dict.fromkeys(f"{times[end]:.2g}" for end in (0, -1))
+        yield (
+            f"The luck of the dice is taken {whence}, which is as certain as {' to '.join(ends)} times as many games; "
+            "`as_won` has it with luck."
+        )
 
 
 # --------------------------------------------------------------------------------------------------- by name

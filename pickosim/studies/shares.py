@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pickosim.amounts import listed, plus_minus, quoted
-from pickosim.engine.tally import PARTS
+from pickosim.engine.tally import LUCK_UNIT, PARTS
 from pickosim.runs.tasks import Sums
 from pickosim.stats.intervals import (
     FITTED_FROM,
@@ -22,7 +22,7 @@ from pickosim.stats.intervals import (
     stratified_mean,
 )
 from pickosim.stats.sequential import Sprt
-from pickosim.studies.matchup_sums import LUCK_UNIT, forfeits_in
+from pickosim.studies.matchup_sums import forfeits_in
 from pickosim.studies.schedule import Matchup
 
 Points = tuple[float, ...]

@@ -10,22 +10,24 @@ from dataclasses import dataclass, replace
 from itertools import product, takewhile
 from math import prod
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from pydantic.dataclasses import dataclass as checked_dataclass
 
 from pickosim.amounts import expand_range, quoted, sentence, split_list
 from pickosim.bots.entrants import numbered
 from pickosim.columns import POINTS, Frame, Row, frames_by_name
-from pickosim.engine.tally import Tally
+from pickosim.engine.tally import Tally, luck_of_blocks, win_parts
 from pickosim.errors import PickosimError, RulesError, suggest
 from pickosim.rule_files import as_arguments, complete_rules, differences, load_rules
 from pickosim.rules import RuleSet
 from pickosim.runs.run import Results
 from pickosim.runs.tasks import Sums
 from pickosim.stats.intervals import (
+    FITTED_FROM,
     NO_RATE,
     Estimate,
     Rate,
@@ -39,20 +41,20 @@ from pickosim.stats.intervals import (
 )
 from pickosim.studies.arms import Arm, ArmsJob, play_arm
 from pickosim.studies.measures import (
+    COUNTED,
+    LUCK,
     MEASURES,
     SIGNIFICANCE,
+    WINS,
     ArmSums,
     Ints,
     Measure,
-    arm_of,
-    arms_summed,
-    block_values,
     measure_label,
     rate_columns,
     with_adjusted,
 )
 from pickosim.studies.options import StoredRules
-from pickosim.studies.schedule import Matchup, bots_by_seat, rotations
+from pickosim.studies.schedule import Bots, Matchup, bots_by_seat, by_bot, rotations
 from pickosim.studies.views import Dots, Drawn, View
 
 MOST_VARIANTS = 100
@@ -186,7 +188,7 @@ class CompareJob(ArmsJob):
     def arms(self) -> list[Arm]:
         """One per variant."""
         seats = rotations(self.matchup)
-        return [Arm(self.matchup, rules, rotations=seats) for rules in self.variants]
+        return [Arm(self.matchup, rules, seats, luck_by=self.luck_by) for rules in self.variants]
 
     @property
     def in_hand(self) -> int:
@@ -194,23 +196,64 @@ class CompareJob(ArmsJob):
         return len(rotations(self.matchup))
 
     def play(self, seed: int, first: int, blocks: int) -> tuple[Sums, list[Tally]]:
-        """`blocks`; `unfinished` games; all of `arms_summed` by variant; histograms (A, GROUPS, T) of HISTOGRAMS."""
+        """Sums over blocks of the V values (`value_names`) of each of A variants, and of their products.
+
+        `blocks`; `unfinished` games; `totals` (A, V), `products` (A, V, V) of a variant's values, `crossed` (A, V, V) of a
+        variant's with those of the reference; histograms (A, GROUPS, T) of HISTOGRAMS.
+        """
         bots, unfinished = bots_by_seat(self.matchup, first, blocks), 0
         values, histograms = list[Ints](), {name: list[Ints]() for name in HISTOGRAMS}
         for arm in self.arms:
             tally = play_arm(arm, seed, first, blocks, follow_lead=True)
             tallies = tally.by_rotation(arm.games)
-            values.append(block_values(tallies, self.matchup, bots))
+            values.append(block_values(tallies, self.matchup, bots, arm.luck_by is not None))
             unfinished += int((~tally.finished).sum())
             for name, of_arms in histograms.items():
                 counts = [MEASURES[name].counted(each) for each in tallies]
                 of_arms.append(grouped_counts(counts, first))
+        base = values[self.reference]
         return {
             "blocks": np.array(blocks, np.int64),
             "unfinished": np.array(unfinished, np.int64),
-            **arms_summed(values, values[self.reference]),
+            "totals": np.stack([own.sum(axis=1) for own in values]),
+            "products": np.stack([own @ own.T for own in values]),
+            "crossed": np.stack([own @ base.T for own in values]),
             **{name: _stacked(of_arms) for name, of_arms in histograms.items()},
         }, []
+
+
+def value_names(matchup: Matchup, judged: bool) -> tuple[str, ...]:
+    """The names of the V values of a block: the counted measures, the wins (in PARTS) of every seat and of every bot of
+    that name, and if games are judged their luck (in parts of LUCK_UNIT).
+    """
+    who = [*(f"seat {seat}" for seat in range(len(matchup))), *dict.fromkeys(matchup)]
+    kinds = (WINS, LUCK) if judged else (WINS,)
+    return (
+        *(measure.name for measure in COUNTED),
+        *(kind + name for kind in kinds for name in who),
+    )
+
+
+def block_values(tallies: Sequence[Tally], matchup: Matchup, bots: Bots, judged: bool) -> Ints:
+    """(V, B): the values of B blocks, each added up over its games; see `value_names`.
+
+    One tally of B games per rotation; `bots` says who sat where. Lead changes are those of games played with
+    `follow_lead`, otherwise 0.
+    """
+    counted = np.sum([[each.counted(tally) for each in COUNTED] for tally in tallies], axis=0)
+    values = [counted, _of_players([win_parts(tally.rank) for tally in tallies], matchup, bots)]
+    if judged:
+        luck = _of_players([tally.luck for tally in tallies], matchup, bots)
+        values.append(luck_of_blocks(luck))
+    return np.concatenate(values).astype(np.int64)
+
+
+def _of_players(by_seat: Sequence[NDArray[Any]], matchup: Matchup, bots: Bots) -> NDArray[Any]:
+    """(K, B): what each seat and then each bot of that name has in a block, from (B, P) by seat for every rotation."""
+    by_place = np.sum([by_bot(own, who) for own, who in zip(by_seat, bots, strict=True)], axis=0)
+    names = np.array(matchup)
+    of_bots = [by_place[:, names == bot].sum(axis=1) for bot in dict.fromkeys(matchup)]
+    return np.stack([*np.sum(by_seat, axis=0).T, *of_bots])
 
 
 def _stacked(arrays: Sequence[Ints]) -> Ints:
@@ -223,12 +266,16 @@ FRAMES = frames_by_name(
     Frame(
         "measures",
         "One row per number of players, variant and measure.",
-        "players variant measure games value± difference± p_value p_adjusted",
+        "players variant measure games value± as_won± difference± p_value p_adjusted",
+        {
+            "value": "The measure. `first_seat` and `skill` are without luck where games were judged, and so are their "
+            "differences."
+        },
     ),
     Frame(
         "seats",
         "One row per number of players, variant and seat.",
-        "players variant seat games win_share± difference±",
+        "players variant seat games win_share± win_share_adjusted± difference±",
         formats={"difference": POINTS},
     ),
     Frame(
@@ -262,10 +309,14 @@ Pair = tuple[Side, Side]
 
 
 def compared(
-    variants: Sequence[Variant], reference: int, matchup: Matchup, part: Sums
+    variants: Sequence[Variant], reference: int, matchup: Matchup, part: Sums, judged: bool
 ) -> list[Pair]:
     """All variants with one number of players, each with the reference."""
-    arms = [arm_of(part, number, matchup) for number in range(len(variants))]
+    names, size, blocks = value_names(matchup, judged), len(rotations(matchup)), int(part["blocks"])
+    arms = [
+        ArmSums(names, size, blocks, *of_arm, matchup, less_luck=judged and blocks >= FITTED_FROM)
+        for of_arm in zip(part["totals"], part["products"], strict=True)
+    ]
     # Who wins most by its fair share in the reference; nobody if all are the same.
     bots = list(dict.fromkeys(matchup))
     wins = [arms[reference].wins_by_fair_share(bot).value for bot in bots]
@@ -304,11 +355,13 @@ def seat_rows(pairs: Sequence[Pair]) -> Iterator[Row]:
     for side, base in pairs:
         for seat in range(side.sums.players):
             reading, other = (each.sums.win_share_of_seat(seat) for each in (side, base))
+            won = side.sums.as_won.win_share_of_seat(seat)
             yield {
                 **side.columns,
                 "seat": seat,
                 "games": side.sums.games,
-                **rate_columns("win_share", rate(side.sums, reading)),
+                **rate_columns("win_share", rate(side.sums, won)),
+                **rate_columns("win_share_adjusted", rate(side.sums, reading)),
                 **rate_columns("difference", _differs(side, base, reading, other)[0]),
             }
 
@@ -325,8 +378,11 @@ def _rate(side: Side, base: Side, measure: Measure) -> Row:
     """A measure that is a mean, a share or a ratio, with its paired difference."""
     reading = measure.read(side.sums)
     apart, estimate = _differs(side, base, reading, measure.read(base.sums))
+    has_luck = measure.derived and side.sums.less_luck
+    won = rate(side.sums, measure.read(side.sums.as_won)) if has_luck else NO_RATE
     return {
         **rate_columns("value", rate(side.sums, reading)),
+        **rate_columns("as_won", won),
         **rate_columns("difference", apart),
         "p_value": None if estimate is None else estimate.p_value,
     }
@@ -468,9 +524,10 @@ VIEWS = (
     View(
         FRAMES["seats"],
         "Seats",
-        "What a seat wins above or below an even share, with 95 % intervals. Seat 0 begins.",
-        chart=Dots(
-            "win_share",
+        "What a seat wins above or below an even share, with 95 % intervals; without luck, where games were judged. Seat 0 "
+        "begins.",
+        chart=lambda results: Dots(
+            "win_share_adjusted" if "win_share_adjusted" in results.seats.columns else "win_share",
             "variant",
             "points above an even share",
             panel="players",
