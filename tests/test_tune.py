@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import pickosim
 from pickosim.bots.entrants import make_entrants
+from pickosim.bots.loading import load_bot
 from pickosim.cli import run
 from pickosim.engine.tally import PARTS, win_parts
 from pickosim.errors import PickosimError
@@ -16,10 +18,11 @@ from pickosim.games.batch import play_games
 from pickosim.games.match import make_match
 from pickosim.rule_files import load_rules
 from pickosim.runs.tasks import add
-from pickosim.stats.intervals import Moments, stratified_mean
+from pickosim.stats.intervals import Control, Moments, less_control, stratified_mean
 from pickosim.stats.sequential import Stratum, bounds, shortfall, survivors
+from pickosim.studies.arms import the_judge
 from pickosim.studies.schedule import rotations
-from pickosim.studies.tune import Tune, TuneJob
+from pickosim.studies.tune import LUCK_STEP, Tune, TuneJob
 
 PEAK = """
 import numpy as np
@@ -101,26 +104,66 @@ def test_what_cannot_be_tuned_is_refused(bots, said):
 
 
 def test_sums_do_not_depend_on_how_blocks_are_cut():
-    """And they are what each setting wins, block by block, with the same dice."""
+    """And they are what each setting wins, and how lucky it is, block by block, with the same dice."""
     rules, bots = load_rules("classic"), ["peak.py:x=1", "eager", "thief"]
-    job = TuneJob(tuple(make_entrants(bots)), 1, rules)
+    job = TuneJob(tuple(make_entrants(bots)), 1, rules, luck_by=the_judge())
     whole, _ = job.play(3, 500, 90)
     parts = [job.play(3, first, blocks)[0] for first, blocks in ((500, 40), (540, 50))]
     together = add(*parts)
     assert all(np.array_equal(whole[name], together[name]) for name in whole)
-    shares = []
+    found = []
     for bot in bots[:2]:
-        seatings = rotations((bot, "thief"))
-        ranks = play_games(make_match([bot, "thief"], rules, 3, seatings), 500, 90).rank
-        won = win_parts(ranks).reshape(2, 90, 2)
-        shares.append(won[0, :, 0] + won[1, :, 1])
-    of = np.array(shares)
-    assert np.array_equal(whole["totals"], of.sum(axis=1))
-    assert np.array_equal(whole["products"], of @ of.T)
+        match = make_match([bot, "thief"], rules, 3, rotations((bot, "thief")))
+        tally = play_games(match, 500, 90, judge=load_bot("champion"))
+        luck = tally.luck / LUCK_STEP
+        for of_seats in (win_parts(tally.rank), luck):
+            by_rotation = of_seats.reshape(2, 90, 2)
+            found.append(by_rotation[0, :, 0] + by_rotation[1, :, 1])
+    of = np.rint(found).astype(int).reshape(2, 2, 90).swapaxes(0, 1)
+    assert np.array_equal(whole["grouped"].sum(axis=2), of.sum(axis=2))
+    assert np.array_equal(whole["products"], np.einsum("ksb,ltb->kslt", of, of))
+    without, _ = replace(job, luck_by=None).play(3, 500, 90)
+    assert np.array_equal(without["grouped"], whole["grouped"][:1])
+    assert np.array_equal(without["products"], whole["products"][:1, :, :1])
 
 
-def strata_of(shares: list[np.ndarray]) -> list[Stratum]:
-    return [Stratum(of.shape[1], of.sum(axis=1), of @ of.T, 2 * PARTS, PARTS) for of in shares]
+def strata_of(blocks: list[np.ndarray]) -> list[Stratum]:
+    """From values (S, B), or values and controls (2, S, B)."""
+    return [
+        Stratum(of.shape[-1], of.sum(axis=-1)[..., None], products_of(of), 2 * PARTS, PARTS)
+        for of in (each.reshape(-1, *each.shape[-2:]) for each in blocks)
+    ]
+
+
+def products_of(of: np.ndarray) -> np.ndarray:
+    flat = of.reshape(-1, of.shape[-1])
+    return (flat @ flat.T).reshape(2 * of.shape[:2])
+
+
+def test_values_less_controls_are_those_of_a_regression():
+    """With two settings, of their difference on that of their controls; equal settings differ by nothing."""
+    rng = np.random.default_rng(4)
+    luck = rng.integers(-500, 500, (3, 120))
+    luck[2] = luck[1]
+    won = luck + rng.integers(-90, 91, (3, 120))
+    won[2] = won[1]
+    (two,), (three,) = (strata_of([np.array([won[:k], luck[:k]])]) for k in (2, 3))
+    values, control = won[0] - won[1], luck[0] - luck[1]
+    wanted = less_control(
+        Moments.of(120, values.sum(), (values**2).sum(), 2 * PARTS, PARTS),
+        Control(*(float((control * of).sum()) for of in (1, control, values / (2 * PARTS)))),
+    )
+    found = stratified_mean([two.difference(0, 1)])
+    assert found.mean == pytest.approx(wanted.total / 120)
+    error = two.difference(0, 1).variance_of_total ** 0.5
+    assert error == pytest.approx(wanted.variance_of_total**0.5, rel=0.02)
+    assert (
+        error
+        < 0.3 * Moments.of(120, values.sum(), (values**2).sum(), 2 * PARTS).variance_of_total ** 0.5
+    )
+    assert three.difference(1, 2)[1:3] == (0.0, 0.0)
+    few = strata_of([np.array([won[:, :49], luck[:, :49]])])[0]
+    assert few.totals.tolist() == won[:, :49].sum(axis=1).tolist()
 
 
 def test_bounds_are_intervals_of_paired_differences():
@@ -150,13 +193,13 @@ def test_who_is_certainly_worse_drops_out():
 
 
 def kept_promises(pool: np.ndarray, repetitions: int, within: float) -> tuple[int, int]:
-    """How often the best of a pool (S, B) is missed by more than is promised, and how often it is decided early.
+    """How often the best of a pool (K, S, B) is missed by more than is promised, and how often it is decided early.
 
     Blocks are drawn from the pool, so that its means are the truth.
     """
-    specs = [f"threshold:target={target}" for target in range(21, 21 + len(pool))]
+    specs = [f"threshold:target={target}" for target in range(21, 21 + pool.shape[1])]
     study = Tune(specs, against=["eager"], games=40_000, within=within)
-    truth, rng = pool.mean(axis=1) / (2 * PARTS), np.random.default_rng(0)
+    truth, rng = pool[0].mean(axis=1) / (2 * PARTS), np.random.default_rng(0)
     broken = early = 0
     for _ in range(repetitions):
         sums: list[dict[str, np.ndarray]] = [{} for _ in range(study.parts)]
@@ -166,16 +209,29 @@ def kept_promises(pool: np.ndarray, repetitions: int, within: float) -> tuple[in
             if race.looks and (len(race.alive) == 1 or race.within <= within):
                 early += 1
                 break
-            drawn = pool[np.ix_(race.alive, rng.integers(0, pool.shape[1], end - begin))]
+            drawn = pool[:, race.alive][..., rng.integers(0, pool.shape[-1], end - begin)]
             sums[look] = {
                 "blocks": np.array(end - begin),
-                "totals": drawn.sum(axis=1),
-                "products": drawn @ drawn.T,
+                "grouped": drawn.sum(axis=-1)[..., None],
+                "products": products_of(drawn),
             }
             begin = end
         race = study.race(sums)
         broken += truth.max() - truth[race.leader] > max(race.within, 0.0) + 1e-12
     return broken, early
+
+
+def test_the_promise_holds_without_luck():
+    """Six settings half a point apart, whose results are mostly luck: it is kept, and decided with fewer games."""
+    rng = np.random.default_rng(2)
+    luck = np.rint(rng.normal(0, 0.3, (6, 20_000)) * (1 << 12))
+    chance = 0.5 + luck / (1 << 12) + np.arange(6)[:, None] * 0.005
+    won = rng.binomial(2, np.clip(chance, 0, 1)) * PARTS
+    luck -= np.rint(luck.mean(axis=1))[:, None]
+    pool = np.array([won, luck]).astype(int)
+    broken, early = kept_promises(pool, 60, 0.005)
+    assert broken <= 3
+    assert early > 2 * kept_promises(pool[:1], 60, 0.005)[1]
 
 
 @pytest.mark.long
@@ -203,6 +259,6 @@ def test_the_promise_holds_on_pools_of_real_games(field):
             for seed, target in enumerate(targets)
         ]
     )
-    broken, early = kept_promises(pool, 400, 0.01)
+    broken, early = kept_promises(pool[None], 400, 0.01)
     assert broken <= 20
     assert early > 0

@@ -263,7 +263,7 @@ def blocks_per_chunk(
         return max(SMALLEST_CHUNK, min(shared, 8 * SMALLEST_CHUNK))
     matches = [
         replace(make_match([spec] * players, rules, seed), forfeits=forfeits)
-        for spec in _one_of_each_kind(entrants)
+        for spec in one_of_each_kind(entrants)
     ]
     enough = CHUNK_SECONDS / (min(shared, LARGEST_CHUNK) * players)
     slowest = max(seconds_per_game(match, enough) for match in matches)
@@ -292,6 +292,6 @@ def seconds_per_game(match: Match, enough: float = 0.0) -> float:
     return max(seconds - short, seconds / 10) / (games - few)
 
 
-def _one_of_each_kind(entrants: Sequence[Entrant]) -> list[str]:
+def one_of_each_kind(entrants: Sequence[Entrant]) -> list[str]:
     """One bot of each kind: parameters seldom make one slow."""
     return list({entrant.spec.partition("=")[0]: entrant.spec for entrant in entrants}.values())

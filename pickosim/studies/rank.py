@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 from pydantic.dataclasses import dataclass
 
-from pickosim.amounts import listed, quoted
+from pickosim.amounts import quoted
 from pickosim.bots.entrants import Entrant, make_entrants
 from pickosim.bots.loading import built_in_bots
 from pickosim.columns import Frame, Row, frames_by_name
@@ -42,6 +42,7 @@ from pickosim.studies.standings import (
 from pickosim.studies.study import (
     Frames,
     OneRuleSetStudy,
+    about_judged,
     stored,
     study_function,
 )
@@ -225,6 +226,7 @@ class Rank(OneRuleSetStudy):
     def remarks(self, sums: Sequence[Sums], frames: Frames) -> Iterator[str]:
         """What ratings are relative to, and how the bots play."""
         yield from self._about_scale()
+        yield from about_judged(matchup[1:] for matchup in self.judged)
         yield from self.about_bots([(self.rule_set, self.players)])
 
     def _about_scale(self) -> Iterator[str]:
@@ -247,9 +249,6 @@ class Rank(OneRuleSetStudy):
                 else "wins, not the places behind"
             )
             yield f"A rating counts {counts}."
-        if self.judged:
-            rivals = sorted({bot for matchup in self.judged for bot in matchup[1:]})
-            yield f"Without the luck of the dice: the games against {listed([quoted(bot) for bot in rivals])}."
 
 
 class Rated(NamedTuple):

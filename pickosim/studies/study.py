@@ -19,6 +19,7 @@ import polars as pl
 from pydantic import TypeAdapter, ValidationError, create_model
 from pydantic.dataclasses import dataclass
 
+from pickosim.amounts import listed, quoted
 from pickosim.bots.entrants import Entrant, check_bot_sources
 from pickosim.bots.guard import set_answer_seconds
 from pickosim.bots.loading import given_classes, load_bot, packed, unpack
@@ -407,6 +408,12 @@ def about_unfinished(unfinished: int) -> Iterator[str]:
     """A remark on games that the turn limit ended."""
     if unfinished:
         yield f"{unfinished:,} games were ended by the turn limit."
+
+
+def about_judged(matchups: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Against which rivals luck is taken out of the results of one bot, if there are any."""
+    if rivals := sorted({bot for matchup in matchups for bot in matchup}):
+        yield f"Without the luck of the dice: the games against {listed(list(map(quoted, rivals)))}."
 
 
 def about_few_blocks(fewest: int) -> Iterator[str]:

@@ -18,7 +18,7 @@ from pickosim.amounts import amount_text, expand_range, listed, quoted, split_li
 from pickosim.bots.entrants import Entrant, expanded, make_entrants
 from pickosim.bots.loading import built_in_bots, load_bot, parts_of
 from pickosim.columns import PERCENT, Frame, Row, frames_by_name
-from pickosim.engine.tally import PARTS, Tally, win_parts
+from pickosim.engine.tally import LUCK_ONE, PARTS, Tally, win_parts
 from pickosim.errors import PickosimError
 from pickosim.rules import RuleSet
 from pickosim.runs.run import Results
@@ -26,7 +26,17 @@ from pickosim.runs.tasks import Sums
 from pickosim.stats.intervals import Rate, mean_rate, share_rate
 from pickosim.stats.ratings import rating_among
 from pickosim.stats.sequential import Stratum, bounds, shortfall, survivors
-from pickosim.studies.arms import Arm, ArmsJob, Chunk, blocks_per_chunk, chunks_of, play_arm
+from pickosim.studies.arms import (
+    Arm,
+    ArmsJob,
+    Chunk,
+    blocks_per_chunk,
+    chunks_of,
+    is_judged,
+    one_of_each_kind,
+    play_arm,
+    the_judge,
+)
 from pickosim.studies.ladder import ladder
 from pickosim.studies.matchup_sums import GROUPS
 from pickosim.studies.measures import rate_columns, value_text
@@ -36,6 +46,7 @@ from pickosim.studies.options import (
     BotList,
     Count,
     Loads,
+    Luck,
     OneRuleSet,
     Option,
     OptionalBots,
@@ -58,6 +69,7 @@ from pickosim.studies.schedule import (
 from pickosim.studies.study import (
     Frames,
     OneRuleSetStudy,
+    about_judged,
     stored,
     study_function,
 )
@@ -74,8 +86,11 @@ FIRST_LOOK, LOOK_GROWTH = 64, 1.5
 SMALLEST_CHUNK = 64
 """Blocks, each of which all settings play."""
 
+LUCK_STEP = LUCK_ONE >> 12
+"""To this the luck of a block is rounded, so that sums of its squares are exact."""
+
 IN_FIELD = {
-    "win_share": "Win share against the field.",
+    "win_share": "Win share against the field; without luck in games that are judged.",
     "gain": "How far the win share is above that of the best, paired by dice, in the games that both played.",
 }
 
@@ -201,7 +216,12 @@ class TuneJob(ArmsJob):
         """One per setting, with all rotations."""
         specs = {entrant.name: entrant.spec for entrant in self.entrants}
         return [
-            Arm(tuple(specs[name] for name in names), self.rules, rotations(names))
+            Arm(
+                tuple(specs[name] for name in names),
+                self.rules,
+                rotations(names),
+                luck_by=self.luck_by,
+            )
             for names in self.matchups
         ]
 
@@ -211,30 +231,33 @@ class TuneJob(ArmsJob):
         return self.rivals + 1
 
     def play(self, seed: int, first: int, blocks: int) -> tuple[Sums, list[Tally]]:
-        """`blocks`; `unfinished` games; by setting (S,): `totals`; (S, S): `products`; (S, GROUPS): `grouped`."""
-        shares, unfinished = [], 0
+        """`blocks`; `unfinished` games; `grouped` and `products` of what settings won and of their luck: see `Stratum`."""
+        found, unfinished = [], 0
         for arm, names in zip(self.arms, self.matchups, strict=True):
             tally = play_arm(arm, seed, first, blocks)
-            shares.append(_shares(tally, names, first, blocks))
+            of_seats = [win_parts(tally.rank), *([tally.luck] if self.luck_by else [])]
+            found.append([_own(each, names, first) for each in of_seats])
             unfinished += int((~tally.finished).sum())
-        of = np.array(shares)
-        grouped = np.zeros((len(of), GROUPS), np.int64)
+        of = np.array(found).swapaxes(0, 1)
+        of[1:] = (of[1:] + LUCK_STEP // 2) // LUCK_STEP
+        grouped = np.zeros((*of.shape[:2], GROUPS), np.int64)
         np.add.at(grouped.T, (first + np.arange(blocks)) % GROUPS, of.T)
-        # Exact: whole numbers far below 2^53.
-        products = (of.astype(np.float64) @ of.T.astype(np.float64)).astype(np.int64)
+        # Exact: whole numbers below 2^53.
+        flat = of.reshape(-1, blocks).astype(np.float64)
         return {
             "blocks": np.array(blocks, np.int64),
             "unfinished": np.array(unfinished, np.int64),
-            "totals": of.sum(axis=1),
-            "products": products,
             "grouped": grouped,
+            "products": (flat @ flat.T).astype(np.int64).reshape(2 * of.shape[:2]),
         }, []
 
 
-def _shares(tally: Tally, names: Matchup, first: int, blocks: int) -> NDArray[np.int64]:
-    """(B,): what the first bot of a matchup has won in each block, in PARTS."""
-    won = win_parts(tally.rank).reshape(len(names), blocks, len(names))
-    own: NDArray[np.int64] = np.where(bots_by_seat(names, first, blocks) == 0, won, 0).sum((0, 2))
+def _own(of_seats: NDArray[Any], names: Matchup, first: int) -> NDArray[np.int64]:
+    """(B,): what the first bot of a matchup comes to in each block, from (R × B, P) by rotation, block and seat."""
+    players = len(names)
+    by_rotation = of_seats.reshape(players, -1, players)
+    seated = bots_by_seat(names, first, by_rotation.shape[1])
+    own: NDArray[np.int64] = np.where(seated == 0, by_rotation, 0).sum(axis=(0, 2), dtype=np.int64)
     return own
 
 
@@ -327,6 +350,8 @@ class Tune(OneRuleSetStudy):
         ),
     ] = written("0.5%")
 
+    luck: Luck = "auto"
+
     # ------------------------------------------------------------------------------------- settings and field
 
     @stored
@@ -390,6 +415,17 @@ class Tune(OneRuleSetStudy):
             else [tuple(islice(cycle(names), size))]
         )
         return [tuple(rivals[name] for name in each) for each in chosen]
+
+    @stored
+    def judged(self) -> tuple[Matchup, ...]:
+        """The choices of rivals against whom luck is taken out: where that pays for all settings."""
+        kinds = one_of_each_kind(self.entrants[: self.count])
+        return tuple(
+            tuple(rival.name for rival in rivals)
+            for rivals in self.choices
+            for specs in [[rival.spec for rival in rivals]]
+            if all(is_judged(self.luck, [spec, *specs], specs) for spec in kinds)
+        )
 
     def check(self) -> None:
         """Refuse a single setting, and bots that do not play by these rules."""
@@ -458,7 +494,9 @@ class Tune(OneRuleSetStudy):
 
     def _job(self, settings: NDArray[np.int64], rivals: tuple[Entrant, ...]) -> TuneJob:
         chosen = tuple(self.entrants[number] for number in settings)
-        return TuneJob((*chosen, *rivals), len(rivals), self.rule_set)
+        is_judged = tuple(rival.name for rival in rivals) in self.judged
+        judge = the_judge() if is_judged else None
+        return TuneJob((*chosen, *rivals), len(rivals), self.rule_set, luck_by=judge)
 
     # --------------------------------------------------------------------------------------- what is known
 
@@ -487,7 +525,7 @@ class Tune(OneRuleSetStudy):
         """The sums of a look by choice of rivals; none if it has not been played."""
         begin, unit = look * len(self.choices), PARTS * self.players
         return [
-            Stratum(int(part["blocks"]), part["totals"], part["products"], unit, PARTS)
+            Stratum(int(part["blocks"]), part["grouped"], part["products"], unit, PARTS)
             for part in sums[begin : begin + len(self.choices)]
             if part
         ]
@@ -504,8 +542,7 @@ class Tune(OneRuleSetStudy):
         """The rows of all tables."""
         race = self.race(sums)
         rows = [
-            self._row(race, setting) | self._rated(race, sums, setting)
-            for setting in range(self.count)
+            self._row(race, setting) | self._rated(race, setting) for setting in range(self.count)
         ]
         return {
             "settings": sorted(
@@ -538,30 +575,26 @@ class Tune(OneRuleSetStudy):
             **measured,
         }
 
-    def _rated(self, race: Race, sums: Sequence[Sums], setting: int) -> Row:
+    def _rated(self, race: Race, setting: int) -> Row:
         """The rating of a setting among the bots of the ladder, whose ratings are fixed."""
         known = ladder(self.rule_set, self.players)
         names = [rivals[0].name for rivals in self.choices]
         if known is None or self.players > 2 or not set(names) <= set(known.ratings):
             return {"rating": None, "rating_error": None}
-        counted = []
-        for k in range(len(names)):
-            choices = np.zeros((GROUPS, 4, 2), np.int64)
-            for number, look in enumerate(race.looks):
-                if setting in look.alive:
-                    part = sums[number * len(names) + k]
-                    won = part["grouped"][look.place(setting)]
-                    blocks = self._blocks_by_group(number)
-                    choices[:, 3] += np.stack([won, blocks * 2 * PARTS - won], axis=1)
-            counted.append(((0, k + 1), choices))
+        counted, look = [], race.last(setting)
+        for k, stratum in enumerate(look.strata, start=1):
+            won = stratum.values[look.place(setting)]
+            groups = np.arange(stratum.blocks) % GROUPS
+            games = 2 * PARTS * np.bincount(groups, minlength=GROUPS)
+            if not 0 < won.sum() < games.sum():
+                won = stratum.grouped[0, look.place(setting)]
+            choices = np.zeros((GROUPS, 4, 2))
+            choices[:, 3] = np.stack([won, games - won], axis=1)
+            counted.append(((0, k), choices))
         ratings = [0.0, *(known.ratings[name] for name in names)]
         errors = [0.0, *(known.errors[name] for name in names)]
         rating, error = rating_among(ratings, counted, PARTS, errors)
         return {"rating": rating if np.isfinite(rating) else None, "rating_error": error}
-
-    def _blocks_by_group(self, look: int) -> NDArray[np.int64]:
-        begin = self.looks[look - 1] if look else 0
-        return np.bincount(np.arange(begin, self.looks[look]) % GROUPS, minlength=GROUPS)
 
     @cached_property
     def _values(self) -> list[dict[str, str]]:
@@ -605,6 +638,10 @@ class Tune(OneRuleSetStudy):
                 self._about_promise(race),
             ],
         }
+
+    def remarks(self, sums: Sequence[Sums], frames: Frames) -> Iterator[str]:
+        """Where luck is taken out."""
+        yield from about_judged(self.judged)
 
     def _headline(self, frames: Frames, *, is_present: bool) -> str:
         best = frames["settings"].row(0, named=True)
