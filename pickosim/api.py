@@ -18,7 +18,7 @@ from pickosim.amounts import first_few, parse_count
 from pickosim.bots.entrants import expanded
 from pickosim.bots.guard import ANSWER_SECONDS, GAME_SECONDS, check_seconds, set_answer_seconds
 from pickosim.bots.guard import answer_seconds as time_limit_of
-from pickosim.bots.loading import BotLike, as_specs, given_class, load_bot
+from pickosim.bots.loading import BotLike, as_specs, given_class
 from pickosim.errors import BotError, PickosimError
 from pickosim.games.batch import play_games, play_on
 from pickosim.games.frames import Played, play_with_turns
@@ -252,11 +252,8 @@ def check(bot: BotLike, *, answer_seconds: float = GAME_SECONDS) -> pl.DataFrame
     A point that cannot be tested because of another one has no row.
     """
     from pickosim.games.check import Effort, check_bot
-    from pickosim.studies.warm import warm_up
 
     (spec,) = as_specs([bot])
-    load_bot(spec)  # a mistake in its name is reported before the kernels are loaded
-    warm_up()
     effort = Effort(answer_seconds=check_seconds(answer_seconds))
     return pl.DataFrame([asdict(finding) for finding in check_bot(spec, effort)])
 

@@ -24,7 +24,7 @@ from pickosim.bots.strategy import Strategy
 from pickosim.bots.view import BoolArray, Turn
 from pickosim.columns import percent
 from pickosim.engine.dice import POINTS
-from pickosim.games.batch import BATCH, Batch, play_games
+from pickosim.games.batch import BATCH, Batch, play_games, warm_up
 from pickosim.games.match import make_match
 from pickosim.reports.layout import Grid, grid
 from pickosim.runs.folder import RunFolder
@@ -36,7 +36,6 @@ from pickosim.solver.solve import solve
 from pickosim.studies.arms import ArmsJob
 from pickosim.studies.schedule import lane
 from pickosim.studies.tournament import Tournament
-from pickosim.studies.warm import warm_up
 
 REPEATS = 3
 """Runs of each case; the best is reported."""

@@ -39,7 +39,7 @@ LAYERS = {
     "stats": "distributions intervals ratings sequential",
     "runs": "tasks progress folder workers run",
     "studies": "views schedule measures options kinds study arms matchup_sums shares standings tournament ladder rank "
-    "tune variants compare pickup_worths balance train analyse calibrate experiments warm",
+    "tune variants compare pickup_worths balance train analyse calibrate experiments",
     "reports": "layout story odds_text views charts page",
     "  ": "bench",
     "   ": "api __init__",

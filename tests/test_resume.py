@@ -198,7 +198,7 @@ def test_a_full_disk_is_reported_and_nothing_is_lost(tmp_path, whole, capfd):
     code = SCRIPT.format(bots=BOTS, games=GAMES, folder=str(folder), chunk=CHUNK, workers=1)
     limited = (
         "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "import pickosim.api, pickosim.studies.warm; pickosim.studies.warm.warm_up()\n"
+        "import pickosim.api, pickosim.games.batch; pickosim.games.batch.warm_up()\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))\n"
     )
     done = subprocess.run([sys.executable, "-c", limited + code], capture_output=True, text=True)

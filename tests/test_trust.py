@@ -502,7 +502,7 @@ def test_no_number_of_players_is_refused(tmp_path, kind, capsys):
 def test_a_misspelt_bot_is_reported_before_the_kernels_are_loaded():
     code = (
         "import sys; from pickosim import cli; code = cli.run(['check', 'randm']); "
-        "sys.exit(100 if 'pickosim.studies.warm' in sys.modules else code)"
+        "sys.exit(100 if 'pickosim.games.check' in sys.modules else code)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 2

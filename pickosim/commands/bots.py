@@ -142,11 +142,8 @@ def check(
 
         load_bot(bot)  # a mistake in its name is reported before the kernels are loaded
         from pickosim.games.check import CHECKS, Effort, check_bot
-        from pickosim.studies.warm import warm_up
 
         limit = check_seconds(GAME_SECONDS if seconds is None else seconds)
-
-        warm_up()
         findings = []
         for finding in check_bot(bot, Effort(answer_seconds=limit)):
             findings.append(finding)

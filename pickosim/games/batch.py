@@ -53,7 +53,7 @@ from pickosim.games.ask import (
     is_stepwise,
 )
 from pickosim.games.judge import Judge, Verdict
-from pickosim.games.match import Match, order_of
+from pickosim.games.match import Match, make_match, order_of
 from pickosim.rules import RuleSet
 from pickosim.solver.rolling import play_out
 from pickosim.solver.solve import AT_ONCE
@@ -87,6 +87,13 @@ def play_games(
     playing = Batch(match, first, games, batch=batch, follow_lead=follow_lead, judge=judge)
     playing.on_over = on_over
     return playing.play()
+
+
+def warm_up() -> None:
+    """Play a few games for every kernel of the engine, which is compiled then, or loaded from the disk cache."""
+    for rules in ("manual", "extrawurm"):
+        match = make_match(["eager", "thief", "random", "gambler"], rules)
+        play_games(match, 0, 32, follow_lead=True)
 
 
 def play_on(match: Match, start: Table, *, after_turn: bool = False) -> Tally:

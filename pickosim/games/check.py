@@ -59,7 +59,7 @@ from pickosim.bots.strategy import Strategy, forwarded, own_methods
 from pickosim.bots.view import METHODS, After, Turn
 from pickosim.engine.tally import Tally
 from pickosim.errors import BotError, StrategyError, TimeLimitError
-from pickosim.games.batch import BATCH, play_games
+from pickosim.games.batch import BATCH, play_games, warm_up
 from pickosim.games.match import Match, make_match
 from pickosim.rule_files import PRESETS, load_rules
 from pickosim.rules import RuleSet
@@ -519,6 +519,7 @@ def check_bot(
         nullcontext(executor) if executor else another_process() as process,
     ):
         bot = trial.new_bot()  # raises an error if the bot cannot be loaded
+        warm_up()
         if not trial.seatings:
             why_not = bot.objection(load_rules("classic"), 2)
             raise BotError(

@@ -123,6 +123,12 @@ class Rate(NamedTuple):
     low: float | None
     high: float | None
 
+    @property
+    def half(self) -> float:
+        """Half its interval, if it has one."""
+        assert self.low is not None and self.high is not None
+        return (self.high - self.low) / 2
+
     def mapped(self, low: float, high: float) -> Rate:
         """The same on a scale on which 0 is `low` and 1 is `high`."""
         return Rate(*(None if end is None else low + (high - low) * end for end in self))

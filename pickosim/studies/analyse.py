@@ -371,25 +371,16 @@ class Analyse(OneRuleSetStudy):
 
     def findings(self, sums: Sequence[Sums], frames: Frames) -> dict[str, Any]:
         """What is given away in all, and most of it where."""
-        return {
-            "headline": self._headline(sums[0]),
-            "sentences": list(_costly_sentences(frames["decisions"].to_dicts())),
-        }
-
-    def remarks(self, sums: Sequence[Sums], frames: Frames) -> Iterator[str]:
-        """What a mistake is, and what wins are made of."""
-        yield from self._remarks(sums[0])
+        sentences = list(_costly_sentences(frames["decisions"].to_dicts()))
+        return {"headline": self._headline(sums[0]), "sentences": sentences}
 
     def _headline(self, sums: Sums) -> str:
         game = float(sums["blocks"] / sums["games"])
-        error, won = _rate(sums, "error"), share_rate([_moments(sums, "won")._replace(step=game)])
-        lost = _with_error(error)
-        wins = _with_error(won)
+        wins = _with_error(share_rate([_moments(sums, "won")._replace(step=game)]))
+        lost = _with_error(_rate(sums, "error"))
         by_kind = sums["kinds"][0].tolist()
-        picks, stops = (
-            sum(by_kind[: WRONG_NUMBER + 1]),
-            sum(by_kind[WRONG_NUMBER + 1 : ROLLS_ON + 1]),
-        )
+        picks = sum(by_kind[: WRONG_NUMBER + 1])
+        stops = sum(by_kind[WRONG_NUMBER + 1 : ROLLS_ON + 1])
         where = ""
         if max(picks, stops) > 0:
             words = ("picks a face", "stops") if picks > stops else ("stops or rolls on", "picks")
@@ -399,30 +390,32 @@ class Analyse(OneRuleSetStudy):
             f"{wins} % there.{where}"
         )
 
-    def _remarks(self, sums: Sums) -> Iterator[str]:
+    def remarks(self, sums: Sequence[Sums], frames: Frames) -> Iterator[str]:
+        """What a mistake is, and what wins are made of."""
+        (of_all,) = sums
         yield (
             f"A decision counts as a mistake from {100 * MISTAKE:g} points on. Points are of win chance: 1 point more per "
             "game is 1 % more of the games won."
         )
         gains = [
-            f"the rival who {_place(k)} ({_with_error(_rate(sums, 'gains', k))})"
-            for k in range(sums["gains"].shape[1])
+            f"the rival who {_place(k)} ({_with_error(_rate(of_all, 'gains', k))})"
+            for k in range(of_all["gains"].shape[1])
         ]
         if gains:
             yield f"What it gives away goes to {listed(gains)}."
-        of_rivals = sums["rivals"][0, 0] / LUCK_ONE / int(sums["blocks"])
+        of_rivals = of_all["rivals"][0, 0] / LUCK_ONE / int(of_all["blocks"])
         rivals = "the rival" if self.players == 2 else "rivals"
         gained = f" + errors of {rivals} ({100 * of_rivals:.1f})" if of_rivals > MISTAKE else ""
         yield (
-            f"Wins are {100 / self.players:.3g} + luck of the dice ({_with_error(_rate(sums, 'luck'), '+')}) - errors{gained} + "
-            f"inconsistency ({_with_error(_rate(sums, 'drift'), '+')}): what the judge's chances change by between two turns."
+            f"Wins are {100 / self.players:.3g} + luck of the dice ({_with_error(_rate(of_all, 'luck'), '+')}) - errors{gained} + "
+            f"inconsistency ({_with_error(_rate(of_all, 'drift'), '+')}): what the judge's chances change by between two turns."
         )
 
 
 def _with_error(rate: Rate, sign: str = "") -> str:
     """A share in points with half its interval."""
-    assert rate.value is not None and rate.low is not None and rate.high is not None
-    return plus_minus(100 * rate.value, 50 * (rate.high - rate.low), sign)
+    assert rate.value is not None
+    return plus_minus(100 * rate.value, 100 * rate.half, sign)
 
 
 def _mistake_rows(sums: Sums) -> Iterator[Row]:

@@ -219,21 +219,18 @@ class _TableJob(Job):
     rules: RuleSet
     weights: bytes = field(repr=False)
     weights_digest: str
+    start: bytes = field(default=b"", repr=False, kw_only=True)
+    """The weights of the net that the training started from, if it takes part."""
 
     def match(self, seed: int, moved: int = 0) -> Match:
         """The match with all bots so many seats on; what a net is called is where `way_on` keeps it."""
-        nets = {LEARNER: self.weights, START: self.start_weights}
+        nets = {LEARNER: self.weights, START: self.start}
         nets = {name: content for name, content in nets.items() if name in self.table}
         bots = {name: _Learner(weights_of(content)) for name, content in nets.items()}
         specs = {name: f"{CHAMPION}:weights={_net_file(content)}" for name, content in nets.items()}
         seats = [self.table[(seat - moved) % len(self.table)] for seat in range(len(self.table))]
         match = make_match([bots.get(bot, bot) for bot in seats], self.rules, seed)
         return replace(match, specs=tuple(specs.get(bot, bot) for bot in seats))
-
-    @property
-    def start_weights(self) -> bytes:
-        """The weights of the net that the training started from, if it takes part."""
-        return b""
 
 
 @plain_dataclass(frozen=True)
@@ -271,12 +268,6 @@ class Lesson(_TableJob):
 @plain_dataclass(frozen=True)
 class Test(_TableJob):
     """Blocks of games of the net against a bot in all other seats, with the same dice in each seat."""
-
-    start: bytes = field(default=b"", repr=False)
-
-    @property
-    def start_weights(self) -> bytes:
-        return self.start
 
     @property
     def games(self) -> int:
@@ -471,10 +462,6 @@ class Train(OneRuleSetStudy):
         """Who takes all other seats of the tests of rounds."""
         return START if self.start_digest and not self.against else self.rival
 
-    def _table(self, number: int) -> tuple[str, ...]:
-        against = self.rival if self.against else ""
-        return table_of(self.players, number, against, bool(self.start_digest))
-
     # ------------------------------------------------------------------------------------------ what is played
 
     @property
@@ -518,7 +505,9 @@ class Train(OneRuleSetStudy):
 
     def _lessons(self, number: int) -> Iterator[Chunk]:
         """The games of a round: its table in all rotations of its seats."""
-        weights, table = self._trainer.newest, self._table(number)
+        trainer, against = self._trainer, self.rival if self.against else ""
+        weights = trainer.weights[-1] if trainer.weights else trainer.start
+        table = table_of(self.players, number, against, bool(self.start_digest))
         exact = number <= 1 and not self.start_digest
         for seat in range(self.players):
             lesson = Lesson(
@@ -542,7 +531,7 @@ class Train(OneRuleSetStudy):
         blocks = range(max(2, ceil(games / self.players**2)))
         table = (LEARNER, *(rival,) * (self.players - 1))
         start = self._trainer.start if rival == START else b""
-        job = Test(self.entrants, table, self.rule_set, weights, _digest(weights), start)
+        job = Test(self.entrants, table, self.rule_set, weights, _digest(weights), start=start)
         return [_Again(lane + k, job, self.seed, blocks, first + k) for k in range(self.players)]
 
     def _finals(self, sums: Sequence[Sums]) -> list[Chunk]:
@@ -667,7 +656,8 @@ class Train(OneRuleSetStudy):
             return "round 0"
         number, won = list(tested.items())[-1]
         name = "as it is" if number == AS_IT_IS else f"round {number}"
-        return f"{name}: {_share(mean_rate([self._moments(won)]))} against {self._named_bar}"
+        bar = "the net it started from" if self._bar == START else self._bar
+        return f"{name}: {_share(mean_rate([self._moments(won)]))} against {bar}"
 
     def findings(self, sums: Sequence[Sums], frames: Frames) -> dict[str, Any]:
         """The strength at last."""
@@ -675,23 +665,21 @@ class Train(OneRuleSetStudy):
 
     def remarks(self, sums: Sequence[Sums], frames: Frames) -> Iterator[str]:
         """What it started from, and where the weights are."""
-        yield from self._about_start()
+        weights = self.start_weights()
+        if weights is not None:
+            net = weights.described(self.rule_set, self.players)
+            yield f"It started from {net or 'the net for these rules'}."
+        elif self.start == NEAREST:
+            yield f"It started from nothing, as no net is for {self.players} players."
         yield (
             f"The weights are in {WEIGHTS_FILE} of the run's folder, and in the file that --out names; "
             "champion:weights=FILE plays them."
         )
 
-    @property
-    def _named_bar(self) -> str:
-        return "the net it started from" if self._bar == START else self._bar
-
     def _headline(self, sums: Sequence[Sums]) -> str:
         """How strong the net is, and how much of that it has learned, by games with dice that no round was tested on."""
-        won = [
-            self._won(sums, self._first_final + k * self.players)
-            for k in range(len(self.entrants) + 1)
-        ]
-        *bars, start = won
+        tests = range(self._first_final, self.parts, self.players)
+        *bars, start = (self._won(sums, first) for first in tests)
         shares = [mean_rate([self._moments(test)]) for test in bars if test is not None]
         rivals = "" if self.players == 2 else f"{self.players - 1} × "
         wins = listed(
@@ -705,24 +693,15 @@ class Train(OneRuleSetStudy):
         text = f"{net} wins {wins}{even}"
         if start is not None and bars[0] is not None:
             more = mean_rate([self._moments(bars[0] - start)])
-            assert more.value is not None and more.low is not None and more.high is not None
-            half = 50 * (more.high - more.low)
+            assert more.value is not None
             word = "more" if more.value >= 0 else "less"
-            text += f"; {100 * abs(more.value):.1f} ± {half:.1f} points {word} than the net it started from"
+            text += f"; {100 * abs(more.value):.1f} ± {100 * more.half:.1f} points {word} than the net it started from"
         elif self.start_digest:
             text += "; no round was better than the net it started from, which is delivered"
         low = shares[-1].low
         if not self.against and low is not None and low <= 1 / self.players:
             return f"No better than `{SPARRING}`: nothing was learned. {text}."
         return f"{text}."
-
-    def _about_start(self) -> Iterator[str]:
-        weights = self.start_weights()
-        if weights is not None:
-            net = weights.described(self.rule_set, self.players)
-            yield f"It started from {net or 'the net for these rules'}."
-        elif self.start == NEAREST:
-            yield f"It started from nothing, as no net is for {self.players} players."
 
 
 class _Again(Chunk):
@@ -740,8 +719,8 @@ def _target(folder: Path) -> Path | None:
 
 
 def _share(share: Rate) -> str:
-    assert share.value is not None and share.low is not None and share.high is not None
-    return f"{100 * share.value:.1f} % ± {50 * (share.high - share.low):.1f}"
+    assert share.value is not None
+    return f"{100 * share.value:.1f} % ± {100 * share.half:.1f}"
 
 
 def _digest(weights: bytes) -> str:
@@ -781,11 +760,6 @@ class _Trainer:
         """The weights of the net that it starts from, by these rules; empty if there is none."""
         self.weights: list[bytes] = []
         """After each round."""
-
-    @property
-    def newest(self) -> bytes:
-        """The weights so far; empty before the first round without a start."""
-        return self.weights[-1] if self.weights else self.start
 
     def learn(self, number: int, sums: Sequence[Sums]) -> None:
         """Fit the net to the positions of a round, and of those before."""
