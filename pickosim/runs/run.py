@@ -154,7 +154,8 @@ class Study(Protocol):
 
     @property
     def parts(self) -> int:
-        """How many parts are added up separately."""
+        """How many parts are added up separately; by default, all games are added up together."""
+        return 1
 
     @property
     def saves_games(self) -> bool:
@@ -182,13 +183,16 @@ class Study(Protocol):
         return {}
 
     def check_target(self, folder: Path, run: str) -> None:
-        """Refuse a run folder if what `deliver` writes beside it would replace something else."""
+        """Refuse a run folder if what `deliver` writes beside it would replace something else; by default, none."""
+        return
 
     def deliver(self, folder: Path, run: str) -> None:
-        """Copy files of a complete run to where they were asked for."""
+        """Copy files of a complete run to where they were asked for; by default, they stay in its folder."""
+        return
 
     def way_on(self, bot: str, folder: Path) -> str:
         """How to go on without a bot that failed; empty if there is no way."""
+        return ""
 
     def status(self, sums: Sequence[Sums]) -> str:
         """One-line status while it is played."""
@@ -340,28 +344,23 @@ def _execute(
         raise stopped from error
 
 
+@dataclass
 class _Player:
     """One run under way: what is played, by whom, and since when."""
 
-    def __init__(
-        self,
-        study: Study,
-        folder: RunFolder | None,
-        manifest: Manifest,
-        workers: Workers,
-        progress: Progress,
-    ) -> None:
-        self.study = study
-        self.folder = folder
-        self.manifest = manifest
-        self.workers = workers
-        self.progress = progress
-        self.began = time.monotonic() - manifest["seconds"]
-        self.sums: list[Sums] = [{} for _ in range(study.parts)]
-        self.saves_games = folder is not None and study.saves_games
-        self.has_kept = False
-        """Whether sums were taken from a folder."""
-        extends = manifest.get("extends")
+    study: Study
+    folder: RunFolder | None
+    manifest: Manifest
+    workers: Workers
+    progress: Progress
+    has_kept: bool = False
+    """Whether sums were taken from a folder."""
+
+    def __post_init__(self) -> None:
+        self.began = time.monotonic() - self.manifest["seconds"]
+        self.sums: list[Sums] = [{} for _ in range(self.study.parts)]
+        self.saves_games = self.folder is not None and self.study.saves_games
+        extends = self.manifest.get("extends")
         self.earlier = RunFolder(Path(extends["folder"])) if extends else None
         """The run that this one extends, if it does."""
 
@@ -432,7 +431,8 @@ class _Player:
         if number > 1:
             if tasks[0].games > SMALL_CHUNK:
                 return tasks
-            tasks[0].warm_up()
+            if len(tasks) > 1:  # what is compiled must not count as the time that games take
+                tasks[0].warm_up()
             # Workers make up for the time that they take to start if there is more to play than this, in seconds.
             worthwhile = WORKER_START * number / (number - 1)
         whole = left = sum(task.games for task in tasks)

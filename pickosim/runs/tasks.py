@@ -10,7 +10,7 @@ import ast
 import json
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from io import BytesIO
@@ -29,21 +29,16 @@ Sums = dict[str, NDArray[np.int64]]
 def add(total: Sums, more: Mapping[str, NDArray[np.int64]]) -> Sums:
     """Both added; an array that is shorter (a histogram that ends earlier) is padded with 0."""
     return {
-        name: _added(total.get(name), more.get(name)) for name in dict.fromkeys([*total, *more])
+        name: _added([sums[name] for sums in (total, more) if name in sums])
+        for name in dict.fromkeys([*total, *more])
     }
 
 
-def _added(a: NDArray[np.int64] | None, b: NDArray[np.int64] | None) -> NDArray[np.int64]:
-    if a is None or b is None:
-        only = a if b is None else b
-        assert only is not None
-        return np.asarray(only, np.int64)
-    if a.shape == b.shape:
-        return np.asarray(a + b)
-    shape = tuple(np.maximum(a.shape, b.shape))
-    total = np.zeros(shape, np.int64)
-    for part in (a, b):
-        total[tuple(slice(0, length) for length in part.shape)] += part
+def _added(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    lengths = zip(*(part.shape for part in parts), strict=True)
+    total = np.zeros([max(each) for each in lengths], np.int64)
+    for part in parts:
+        total[tuple(map(slice, part.shape))] += part
     return total
 
 

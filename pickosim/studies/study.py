@@ -177,11 +177,6 @@ class Study(RunOptions, Played):
         """The result tables that it has with this plan."""
         return self.frame_types
 
-    @property
-    def parts(self) -> int:
-        """By default, all games are added up together."""
-        return 1
-
     def rows(self, sums: Sequence[Sums]) -> Mapping[str, Iterable[Row]]:
         """The rows of the result tables."""
         raise NotImplementedError
@@ -235,16 +230,6 @@ class Study(RunOptions, Played):
             else:
                 some = f"{len(notes)} of {len(tables)} combinations of rules and players"
                 yield f"There is a note on `{bot}` for {some}; e.g. it plays {notes[0]}."
-
-    def check_target(self, folder: Path, run: str) -> None:
-        """Refuse nothing: all files are in the run folder."""
-
-    def way_on(self, bot: str, folder: Path) -> str:
-        """No way."""
-        return ""
-
-    def deliver(self, folder: Path, run: str) -> None:
-        """Leave all files in the run folder."""
 
 
 @dataclass(frozen=True, kw_only=True, config=CHECKED)
