@@ -14,7 +14,6 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from rich.text import Text
 
@@ -124,44 +123,34 @@ def run_bench(seconds: float = 2.0) -> list[Row]:
         plain.append(("command", program, "classic"))
     rows = [
         *(
-            _engine_row("eager", "eager", rules, players, seconds, workers, *many)
+            _engine_row("eager", "eager", rules, players, seconds, *many)
             for rules, players in eager
-            for workers in CORES
         ),
-        *(_engine_row(name, bot, rules, 2, seconds, 1, *many) for name, bot, rules in plain),
+        *(_engine_row(name, bot, rules, 2, seconds, *many) for name, bot, rules in plain),
         *_tournament_rows(seconds),
-        *(_engine_row(bot, bot, *table, seconds, 1, *few) for bot in AHEAD for table in TABLES),
+        *(_engine_row(bot, bot, *table, seconds, *few) for bot in AHEAD for table in TABLES),
     ]
     return [{**row, **common} for row in rows]
 
 
 def _engine_row(
-    name: str,
-    bot: BotLike,
-    rules: str,
-    players: int,
-    seconds: float,
-    workers: int,
-    trial: int,
-    least: int,
+    name: str, bot: BotLike, rules: str, players: int, seconds: float, trial: int, least: int
 ) -> Row:
-    """A bot against itself."""
+    """A bot against itself, on one core."""
     match = make_match([bot] * players, rules)
     games = _games_for(lambda games: play_games(match, 0, games), seconds, trial, least)
-    if workers == 1:
-        best = _best_time(lambda: play_games(match, 0, games))
-    else:
-        with Parallel(n_jobs=workers) as pool:
-            jobs = [delayed(_play_share)(match, games * k, games) for k in range(workers)]
-            pool(delayed(_play_share)(match, 0, 64) for _ in range(workers * 4))
-            best = _best_time(lambda: pool(jobs))
+    best = _best_time(lambda: play_games(match, 0, games))
+    memory = Batch(match, 0, BATCH).bytes_per_game
+    return _row(f"{rules}-{players}-{name}", 1, games, best) | {"bytes_per_running_game": memory}
+
+
+def _row(name: str, workers: int, games: int, seconds: float) -> Row:
     return {
-        "name": f"{rules}-{players}-{name}",
-        "games_per_second": round(games * workers / best),
+        "name": name,
+        "games_per_second": round(games / seconds),
         "workers": workers,
-        "games": games * workers,
-        "seconds": round(best, 3),
-        "bytes_per_running_game": Batch(match, 0, BATCH).bytes_per_game,
+        "games": games,
+        "seconds": round(seconds, 3),
     }
 
 
@@ -176,27 +165,14 @@ def _tournament_rows(seconds: float) -> list[Row]:
     each = every // pairs
     study = Tournament(SIMPLE, games=max(each, 2000), workers=CORES[-1]).checked()
     games = sum(task.games for task in study.stage(0, []))
-    rows = []
-    for workers in CORES:
-        times, bare = [], []
-        for repeat in range(REPEATS):
-            # In turn, now the one first and now the other, so that a busy machine slows both.
-            for with_all_around in (True, False) if repeat % 2 == 0 else (False, True):
-                if with_all_around:
-                    times.append(_tournament_time(study, workers))
-                elif workers == 1:
-                    bare.append(_best_time(lambda: _play_bare(study), 1))
-        row = {
-            "name": "tournament-classic-2-simple",
-            "games_per_second": round(games / min(times)),
-            "workers": workers,
-            "games": games,
-            "seconds": round(min(times), 3),
-            "bytes_per_running_game": None,
-        }
-        if bare:
-            row["overhead"] = round(min(times) / min(bare) - 1, 4)
-        rows.append(row)
+    times: dict[int, list[float]] = {workers: [] for workers in CORES}
+    bare = []
+    for _ in range(REPEATS):  # in turn, so that a busy machine slows all of them
+        bare.append(_best_time(lambda: _play_bare(study), 1))
+        for workers in CORES:
+            times[workers].append(_tournament_time(study, workers))
+    rows = [_row("tournament-classic-2-simple", w, games, min(times[w])) for w in CORES]
+    rows[0]["overhead"] = round(min(times[CORES[0]]) / min(bare) - 1, 4)
     return rows
 
 
@@ -234,10 +210,6 @@ def _solver_speed(seconds: float) -> int:
 
     payoffs = _games_for(run, seconds, trial=len(worth))
     return round(payoffs / _best_time(lambda: run(payoffs)))
-
-
-def _play_share(match: Any, first: int, games: int) -> int:
-    return len(play_games(match, first, games).turns)
 
 
 def _games_for(

@@ -542,7 +542,9 @@ def assert_bench(rows: list[dict[str, Any]]) -> None:
     cases = {(row["name"], row["workers"]) for row in rows}
     assert len(cases) == len(rows)
     for name in ("classic-2-eager", "extrawurm-2-eager", "extrawurm-4-eager"):
-        assert {(name, 1), (name, cores)} <= cases
+        assert (name, 1) in cases
+    tournament = "tournament-classic-2-simple"
+    assert {(tournament, 1), (tournament, cores)} <= cases
     assert {(f"classic-2-{kind}", 1) for kind in ("numpy", "python", "command")} <= cases
     assert ("extrawurm-2-numpy", 1) in cases
     for row in rows:
