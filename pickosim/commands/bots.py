@@ -320,8 +320,9 @@ def _check_source(
     )
 )
 def odds(
+    context: typer.Context,
     rules: Rules = "classic",
-    sets: Sets = None,
+    set: Sets = None,
     position: Annotated[
         str | None,
         option(
@@ -392,23 +393,9 @@ def odds(
         from pickosim.reports.odds_text import answer_lines  # as it needs the solver
         from pickosim.turn_odds import answer
 
-        answered = answer(
-            rules,
-            set=sets or (),
-            position=None if position is None else load_position(position),
-            holds=holds,
-            grill=grill,
-            own=own,
-            rivals=rivals,
-            scores=scores,
-            on=on,
-            bot=bot,
-            aside=aside,
-            roll=roll,
-            golden=golden,
-            weasel_used=weasel_used,
-            totals=totals,
-        )
+        asked = {name: value for name, value in context.params.items() if name != "as_json"}
+        asked |= {"set": set or (), "position": position and load_position(position)}
+        answered = answer(**asked)
     if as_json:
         print(json_of(answered.as_json()))
     else:
