@@ -9,8 +9,7 @@ from math import isfinite
 from textwrap import wrap
 
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, Group, RenderResult
-from rich.measure import Measurement
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -76,10 +75,6 @@ class Grid:
             if number and self.kept > 1:
                 yield Text(f"{self.title}, more", style="bold")
             yield self._table(chosen)
-
-    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        whole = self._table(range(len(self.columns)))
-        return Measurement.get(console, options, Group(Text(self.title), whole))
 
     def _table(self, chosen: Iterable[int]) -> Table:
         table = Table(box=None, pad_edge=False)
@@ -167,9 +162,6 @@ class IntervalGrid:
         ]
         columns = [*self.columns[:at], ("95 % interval", "left"), *self.columns[at:]]
         yield grid(self.title, columns, rows)
-
-    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        return Measurement(options.max_width, options.max_width)
 
 
 def drawn(

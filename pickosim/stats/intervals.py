@@ -156,15 +156,12 @@ class Estimate(NamedTuple):
     @property
     def superiority(self) -> float:
         """The likelihood that the truth is above 0, by Student's t and a flat prior."""
-        return self._below(self.z)
+        return student_cdf(self.z, self.df)
 
     @property
     def p_value(self) -> float:
         """The chance of a mean at least that far from 0 if the truth is 0."""
-        return 2 * self._below(-abs(self.z))
-
-    def _below(self, z: float) -> float:
-        return student_cdf(z, self.df)
+        return 2 * student_cdf(-abs(self.z), self.df)
 
     @property
     def z(self) -> float:

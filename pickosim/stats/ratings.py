@@ -120,18 +120,12 @@ def rate(
     numbers = {int(bot): number for number, field in enumerate(fields, 1) for bot in field}
     return Ratings(
         pl.DataFrame(
-            [
-                list(bots),
-                [None if isnan(rating) else rating for rating in ratings],
-                errors,
-                [numbers[bot] for bot in range(len(bots))],
-            ],
             {
-                "name": pl.String,
-                "rating": pl.Float64,
-                "rating_error": pl.Float64,
-                "field": pl.Int32,
-            },
+                "name": pl.Series(bots, dtype=pl.String),
+                "rating": pl.Series(ratings).fill_nan(None),
+                "rating_error": pl.Series(errors, dtype=pl.Float64),
+                "field": pl.Series([numbers[bot] for bot in range(len(bots))], dtype=pl.Int32),
+            }
         ),
         tuple(remarks),
         unrated,
