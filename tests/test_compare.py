@@ -695,7 +695,7 @@ def test_words_fit_the_terminal(compared, width):
     printed = console.file.getvalue()
     lines = printed.split("\n")
     assert max(map(len, lines)) <= width
-    assert [line for line in lines if "percentiles 5, 50, 95" in line]
+    assert [line for line in lines if "turns, 95 % of games" in line]
     for number in ("turns", "steals", "margin", "first_seat"):
         for row in rows_of(compared, measure=number):
             scale = 100 if number == "first_seat" else 1

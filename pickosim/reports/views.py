@@ -14,7 +14,7 @@ import polars as pl
 from rich.table import Table
 from rich.text import Text
 
-from pickosim.amounts import listed, plus_minus, quoted
+from pickosim.amounts import listed, plus_minus
 from pickosim.columns import (
     BY_MEASURE,
     NO_VALUE,
@@ -34,16 +34,13 @@ from pickosim.runs.folder import records
 from pickosim.runs.run import Results
 from pickosim.studies.kinds import study_kind
 from pickosim.studies.measures import (
-    MEASURES,
     SIGNIFICANCE,
-    WORDED,
-    Measure,
     is_significant,
     measure_format,
     measure_label,
 )
 from pickosim.studies.variants import short
-from pickosim.studies.views import Crossed, Drawn, Listed, TextTable, Title, View
+from pickosim.studies.views import Crossed, Drawn, Listed, TextTable, Title, View, distinct
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -140,10 +137,14 @@ def difference_label(name: str) -> str:
 
 
 def with_error(row: Row, name: str, of: Format) -> str:
-    """A value with half its interval, without its unit."""
+    """A value with half its interval, if that is known, without its unit."""
+    if row[f"{name}_low"] is None or row[f"{name}_high"] is None:
+        return of.bare(row[name])
     value, low, high = (of.scale * row[end] for end in (name, f"{name}_low", f"{name}_high"))
-    if low < high and value in (low, high):
-        return f"{low:.1f} to {high:.1f}"  # a share of 0 or 1: its interval has one side only
+    if value == low == 0 < high:
+        return f"0 (≤ {high:.1g})"
+    if low < high == value == 100:
+        return f"{low:.1f} to 100"
     return plus_minus(value, (high - low) / 2, sign="+" if of.is_signed else "")
 
 
@@ -207,9 +208,6 @@ MOST_COLUMNS = 12
 
 MOST_FINDINGS = 5
 """Sentences below the tables, without `--full`."""
-
-MOST_MEASURED = 12
-"""Rows of the main table of a comparison, without `--full`."""
 
 LONGEST_NAME = 34
 """Letters of a row beside a drawing; longer names are broken."""
@@ -323,7 +321,7 @@ def main_table(results: Results) -> pl.DataFrame:
 def _tables(view: View, text: TextTable, results: Results) -> Iterator[RenderableType]:
     """The tables of a declaration."""
     if isinstance(text, str):
-        yield from _TEXTS[text](results)
+        yield _TEXTS[text](results)
         return
     frame = text.rows(results) if text.rows else view.rows_of(results)
     if isinstance(text, Listed):
@@ -346,10 +344,14 @@ def _title(title: Title, value: str, results: Results, rows: Sequence[Row]) -> s
     widths = [
         row[f"{value}_high"] - row[f"{value}_low"]
         for row in rows
-        if row.get(f"{value}_low") is not None
+        if row.get(f"{value}_low") is not None and row[f"{value}_high"] is not None
     ]
     error = min(50 * max(widths, default=0.0), 100)
-    return title.format(**rows[0] | {"error": error, "games": _games(rows)})
+    sizes = (
+        listed([str(size) for size in distinct(rows, "players")]) if "players" in rows[0] else ""
+    )
+    facts = {"error": error, "games": _games(rows), "players": sizes}
+    return title.format(**rows[0] | facts)
 
 
 def _games(rows: Sequence[Row]) -> str:
@@ -366,33 +368,40 @@ def _crossed(
     across: Sequence[Any],
     rows: Sequence[Row],
 ) -> Grid:
-    """A cross table; of all intervals only the widest is given, so that it fits a terminal."""
-    of = view.frame.column(text.value).format
+    """A cross table; a value has its error if there is room, or else the title gives the largest."""
+    column = view.frame.column(text.value)
     cells = {(row[text.row], row[text.across]): row for row in rows}
 
     def cell(at: tuple[Any, Any]) -> str:
         row = cells.get(at)
         if row is None:
             return text.missing
-        shown, value = "-", row[text.value]
-        if value is not None:
-            shown = f"{100 * value:+.1f}" if of and of.is_signed else percentage(value, 1)
+        of, value = for_row(column, row).format, row[text.value]
+        if value is None or of is None:
+            shown = "-"
+        elif text.errors:
+            star = "*" if is_significant(row) else " "
+            shown = f"{with_error(row, text.value, of)}{star}"
+        else:
+            shown = f"{100 * value:+.1f}" if of.is_signed else percentage(value, 1)
         return f"{shown}{_mark(row, text.marked)}"
 
-    shown = across[:MOST_COLUMNS]
+    shown = across if text.errors else across[:MOST_COLUMNS]
     names = [f"{k} {name}" if text.numbered else name for k, name in enumerate(order, start=1)]
-    headings = range(1, len(shown) + 1) if text.numbered else shown
+    body = [[cell((row, column)) for column in shown] for row in order]
     gap = " " if text.marked else ""
+    headings = [
+        wrapped(str(k if text.numbered else name), max(map(len, (*str(name).split(), *column))))
+        for k, (name, *column) in enumerate(zip(shown, *body, strict=True), start=1)
+    ]
     return grid(
         title,
         [
             (text.heading, "right" if text.is_number else "left"),
             *((f"{heading}{gap}", "right") for heading in headings),
         ],
-        [
-            (name, *(cell((row, column)) for column in shown))
-            for name, row in zip(names, order, strict=True)
-        ],
+        [(name, *line) for name, line in zip(names, body, strict=True)],
+        kept=2 if text.errors else 1,
     )
 
 
@@ -433,49 +442,7 @@ def _drawn(view: View, text: Drawn, title: str, rows: Sequence[Row]) -> Interval
     )
 
 
-# ------------------------------------------------------------------------------- measures side by side
-
-
-Line = tuple[str, int, list[Measure]]
-"""A line of a table of measures: its label, the number of players, its measures; several are percentiles of one."""
-
-
-def _measures(results: Results) -> Iterator[RenderableType]:
-    """What the variants of a comparison are, and all their measures, a column per variant."""
-    stronger = results.manifest["result"].get("stronger", {})
-    yield _variants(results)
-    for players in results.measures["players"].unique(maintain_order=True):
-        lines: dict[str, list[Measure]] = {}
-        for measure in MEASURES.values():
-            bot = quoted(stronger.get(str(players), ""))
-            name = f"  {measure.percentile[0]}, percentiles" if measure.percentile else ""
-            lines.setdefault(name or measure_label(measure.name, bot), []).append(measure)
-        labelled = []
-        for name, of in lines.items():
-            numbers = ", ".join(str(each.percentile[1]) for each in of if each.percentile)
-            labelled.append((f"{name} {numbers}".rstrip(), players, of))
-        yield _side_by_side(results, labelled, str(players))
-    yield _about_marks(results.measures)
-
-
-def _main_measures(results: Results) -> Iterator[RenderableType]:
-    """The variants of a comparison, and the measures that sentences are about: as many as a screen has room for."""
-    sizes = results.measures["players"].unique(maintain_order=True).to_list()
-    stronger = set(results.manifest["result"].get("stronger", {}).values())
-    bot = quoted(*stronger) if len(stronger) == 1 else "the stronger bot"
-    main = [measure for measure in WORDED if measure.name in set(results.measures["measure"])]
-    lines: list[Line] = [
-        (
-            measure_label(measure.name, bot) + (f" ({size} players)" if len(sizes) > 1 else ""),
-            size,
-            [measure],
-        )
-        for measure in main[: MOST_MEASURED // len(sizes)]
-        for size in sizes
-    ]
-    yield _variants(results)
-    yield _side_by_side(results, lines, listed([str(size) for size in sizes]))
-    yield _about_marks(results.measures)
+# ------------------------------------------------------------------------------- texts of a comparison
 
 
 def _variants(results: Results) -> Grid:
@@ -488,10 +455,10 @@ def _variants(results: Results) -> Grid:
     return grid("", columns, variants.select("variant", "differs").rows())
 
 
-def _about_marks(measures: pl.DataFrame) -> Text:
+def _about_marks(results: Results) -> Text:
     """What ± and * mean in the tables of measures."""
     text = "± is half the 95 % interval"
-    if comparisons := measures["p_value"].count():
+    if comparisons := results.measures["p_value"].count():
         text += (
             f"; * is significant: p below {SIGNIFICANCE:g} after correction for all {comparisons:,} comparisons "
             "(Holm)"
@@ -499,43 +466,8 @@ def _about_marks(measures: pl.DataFrame) -> Text:
     return Text(f"{text}.", "dim")
 
 
-def _side_by_side(results: Results, lines: Sequence[Line], players: str) -> Grid:
-    """A column per variant, the reference first and in every part; lines without values are left out."""
-    sizes = {size for _, size, _ in lines}
-    shown = results.measures.filter(pl.col("players").is_in(sizes))
-    rows = {(row["variant"], row["players"], row["measure"]): row for row in shown.to_dicts()}
-    reference = results.manifest["result"]["reference"]
-    variants = sorted(dict.fromkeys(shown["variant"]), key=lambda name: name != reference)
-    table = []
-    for label, size, measures in lines:
-        names = [measure.name for measure in measures]
-        if not all((variant, size, name) in rows for variant in variants for name in names):
-            continue
-        of = [[rows[variant, size, name] for name in names] for variant in variants]
-        # No hens where nobody has one.
-        if names != ["hen_steals"] or any(row["value"] for (row,) in of):
-            table.append((label, *(_cell(measures, each) for each in of)))
-    columns = list(zip(*table, strict=True))[1:]
-    headings = [
-        (wrapped(name, max(map(len, (*name.split(), *column)))), "right")
-        for name, column in zip(variants, columns, strict=True)
-    ]
-    title = f"{players} players, {_games(shown.to_dicts())} games per variant"
-    return grid(title, [("", "left"), *headings], table, kept=2)
-
-
-def _cell(measures: Sequence[Measure], rows: Sequence[Row]) -> str:
-    """The value of a measure with half its interval, or several percentiles."""
-    if len(measures) > 1:
-        return ", ".join(f"{row['value']:.0f}" for row in rows) + " "
-    (measure,), (row,) = measures, rows
-    value, low, high = (measure.scale * row[name] for name in ("value", "value_low", "value_high"))
-    shown = f"0 (≤ {high:.1g})" if value == low == 0 < high else plus_minus(value, (high - low) / 2)
-    return f"{shown}{'*' if is_significant(row) else ' '}"
-
-
-_TEXTS: dict[str, Callable[[Results], Iterator[RenderableType]]] = {
-    "measures": _measures,
-    "main_measures": _main_measures,
+_TEXTS: dict[str, Callable[[Results], RenderableType]] = {
+    "variants": _variants,
+    "marks": _about_marks,
 }
 """Texts that a view may name."""

@@ -46,6 +46,7 @@ from pickosim.studies.measures import (
     MEASURES,
     SIGNIFICANCE,
     WINS,
+    WORDED,
     ArmSums,
     Ints,
     Measure,
@@ -55,7 +56,7 @@ from pickosim.studies.measures import (
 )
 from pickosim.studies.options import StoredRules
 from pickosim.studies.schedule import Bots, Matchup, bots_by_seat, by_bot, rotations
-from pickosim.studies.views import Dots, Drawn, View
+from pickosim.studies.views import Crossed, Dots, Drawn, Rows, View, distinct
 
 MOST_VARIANTS = 100
 """Variants per run at most: a typing mistake should not sweep a million."""
@@ -423,6 +424,9 @@ def _percentile(side: Side, base: Side, measure: Measure) -> Row:
 LONGEST_NAME = 24
 """Letters of a reference that every sentence repeats."""
 
+MOST_LINES = 12
+"""Lines of the main table of a comparison, without `--full`."""
+
 DRAWN = ("turns", "first_seat", "skill")
 """The measures whose differences a terminal draws."""
 
@@ -481,6 +485,41 @@ def _variants(results: Results) -> pl.DataFrame:
     )
 
 
+def _lines(results: Results) -> pl.DataFrame:
+    """All measures, each with the line of a table that it stands in; no hens where nobody has one."""
+    stronger = results.manifest["result"].get("stronger", {})
+    shown = results.measures.filter(
+        (pl.col("measure") != "hen_steals") | (pl.col("value") > 0).any().over("players", "measure")
+    )
+    labels = [
+        measure_label(measure, quoted(stronger.get(str(players), "")))
+        for measure, players in shown.select("measure", "players").rows()
+    ]
+    return shown.with_columns(line=pl.Series(labels, dtype=pl.String))
+
+
+def _main_lines(results: Results) -> pl.DataFrame:
+    """The measures that sentences are about: as many as a screen has room for, each for all numbers of players."""
+    rows = _lines(results)
+    sizes = rows["players"].n_unique()
+    if sizes > 1:
+        rows = rows.with_columns(line=pl.format("{} ({} players)", "line", "players"))
+    main = [measure.name for measure in WORDED if measure.name in set(rows["measure"])]
+    return pl.concat([rows.filter(measure=name) for name in main[: MOST_LINES // sizes]])
+
+
+def _side_by_side(rows: Rows, each: str = "") -> Crossed:
+    """A line per measure and a column per variant, the reference first."""
+
+    def order(results: Results, rows: Sequence[Row]) -> tuple[list[Any], list[Any]]:
+        reference = results.manifest["result"]["reference"]
+        variants = sorted(distinct(rows, "variant"), key=lambda name: name != reference)
+        return distinct(rows, "line"), variants
+
+    title = "{players} players, {games} games per variant"
+    return Crossed("line", "variant", "value", order, title, "", errors=True, each=each, rows=rows)
+
+
 VIEWS = (
     View(
         FRAMES["measures"],
@@ -502,7 +541,9 @@ VIEWS = (
             rows=_tested,
         ),
         text=(
-            "measures",
+            "variants",
+            _side_by_side(_lines, each="players"),
+            "marks",
             Drawn(
                 _difference_title,
                 "variant players difference",
@@ -512,7 +553,7 @@ VIEWS = (
                 rows=_main_differences,
             ),
         ),
-        brief=("main_measures",),
+        brief=("variants", _side_by_side(_main_lines), "marks"),
         leads=True,
     ),
     View(

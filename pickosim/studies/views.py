@@ -25,8 +25,8 @@ Order = Callable[[Results, Sequence[Row]], tuple[list[Any], list[Any]]]
 """The order of the rows and of the columns of a cross table."""
 
 Title = str | Callable[[Results, Sequence[Row]], str]
-"""The title of a text table. Fields in braces are columns of its first row; {games} are its games, {error} is half
-its widest interval."""
+"""The title of a text table. Fields in braces are columns of its first row; {games} are its games, {players} all
+numbers of players in it, {error} is half its widest interval."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,8 @@ class Crossed:
     """One table for each of these."""
     marked: str = ""
     """A column that says which values are marked with °: those of the rules as given."""
+    errors: bool = False
+    """Whether a terminal shows values with half their intervals, and marks with * what is significant."""
     missing: str = "-"
     legend: str = ""
     middle: float = 50.0
