@@ -156,7 +156,9 @@ def _explained(error: Any) -> str:
     else:
         message = error.format_message()
         if missing := re.match("No such command '([^']+)'", message):
-            message = f"{message} {MEANT.get(missing[1], '')}".rstrip()
+            unlike_any = error.ctx.parent and "Did you mean" not in message
+            show = f"To show one: `{where} show {missing[1]}`." if unlike_any else ""
+            message = f"{message} {MEANT.get(missing[1], show)}".rstrip()
         elif "unexpected extra argument" in message and (command := _without_quotes(GIVEN)):
             message = f"{message.rstrip('.')}. Put a bot's command in quotes: '{command}'"
     return f"{message}{'' if message.endswith(('.', '?')) else '.'} See `{where} --help`."

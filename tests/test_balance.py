@@ -669,11 +669,11 @@ def test_the_headline_answers_at_the_strongest_level_and_says_where_levels_disag
     headline, sentences = findings(found_of(gains, 0.001), "winner", 0.01)
     assert headline == (
         "When all four play like `winner`, a strong bot: the raven (+3.0 ± 0.2) is too strong; the weasel (-3.0 ± 0.2) "
-        "is too weak; the apple (+0.0 ± 0.2) is undecided. Points of win share per pick-up, compared with the others "
+        "is too weak; the apple is undecided. Points of win share per pick-up, compared with the others "
         "(+2.00); within ± 1 is balanced."
     )
     text = " ".join(sentences)
-    assert "To decide on the apple, play about 5,000 more games: `--games 15k` (a verdict" in text
+    assert "To decide, play again with `--games 15k` for the apple (a verdict" in text
     assert (
         "With `winner`, 4 players, the raven is too strong, but balanced with `eager`, 4 players."
         in text
@@ -705,8 +705,8 @@ def test_each_undecided_specialist_has_its_number_of_games():
     )
     _, (decide, edge, *_) = findings(tables, "a", 0.01)
     assert decide == (
-        "To decide on the weasel, play about 330,000 more games: `--games 340k`; on the raven, 1,200,000: "
-        "`--games 1.3M` (a verdict in about 80 % of such runs)."
+        "To decide, play again with `--games 340k` for the weasel; `--games 1.3M` for the raven (a verdict in about "
+        "80 % of such runs)."
     )
     assert edge == "The apple is at the edge of the band, where no number of games decides."
 

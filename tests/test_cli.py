@@ -22,7 +22,7 @@ import struct
 import subprocess
 import sys
 import termios
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -258,7 +258,7 @@ def test_the_results_of_a_run_fit_a_terminal(tmp_path):
         printed = run_in_terminal("resume", out, *form.split(), columns=columns)
         shown = re.sub(r"\x1b\[[\d;]*m", "", printed)
         lines = [line.rpartition("\r")[2].rstrip() for line in shown.split("\n")]
-        (end,) = [k for k, line in enumerate(lines) if "games, 0 unfinished" in line]
+        (end,) = [k for k, line in enumerate(lines) if " games; " in line]
         assert lines[0] == "The run is finished; nothing is left to play."
         assert max(map(len, lines[:end])) <= columns
     assert_snapshot("compare-80", "\n".join(lines[1:end]) + "\n")
@@ -493,9 +493,9 @@ def test_a_tournament_shows_tables_and_notes_the_rest(tmp_path):
         assert (score, rank) == (f"{row['mean_score']:.2f}", f"{row['mean_rank']:.3f}")
         assert games == "400"
     said = (
-        r"600 games, 0 unfinished \(ended by the turn limit\); [\d,]+ games/s. Tables in fight.\n"
-        r"More: pickosim show fight --full; one table: --table scores\|lengths\|seats\|matchups; a page: pickosim "
-        r"report fight\n"
+        r"600 games; [\d,]+ games/s. Tables in fight.\n"
+        r"More: pickosim show fight --full, or --table scores\|lengths\|seats\|matchups\n"
+        r"Page: pickosim report fight\n"
     )
     assert re.fullmatch(said, done.err)
 
@@ -676,7 +676,7 @@ MISTAKES = {
     "rules explain specialists.wesel": 'unknown specialist "wesel"; did you mean "weasel"?',
     "rules explain tiles.100": 'unknown tile "100"; tiles have values from 1 to 99.',
     "rules dif classic short": "No such command 'dif'. Did you mean 'diff'?",
-    "rules classic": "No such command 'classic'. See `pickosim rules --help`.",
+    "rules classic": "No such command 'classic'. To show one: `pickosim rules show classic`. See",
     "bench --seconds 0": "Invalid value for '--seconds'",
     "bench --seconds inf": "Invalid value for '--seconds'",
     "bench fast": "Got unexpected extra argument",
@@ -989,7 +989,12 @@ def test_all_names_the_built_in_bots_and_a_focus_enters(tmp_path, monkeypatch):
 
 def test_the_command_to_run_it_again_leaves_the_folder_of_this_run_alone():
     kept = ["pickosim", "tournament", "my bots/it's.py", "eager", "--set", "tiles={21=1}"]
-    for folder in (["--out", "runs/a b"], ["--out=runs/a b"], []):
+    for folder in (
+        ["--out", "runs/a b"],
+        ["--out=runs/a b", "--workers=1"],
+        ["--workers", "2"],
+        [],
+    ):
         command = shlex.join([*kept[:3], *folder, *kept[3:]])
         assert shlex.split(command_again(command)) == kept
 
@@ -1053,3 +1058,22 @@ def test_ctrl_c_after_the_command_is_over_ends_the_process_without_a_traceback()
         [sys.executable, "-c", code], capture_output=True, text=True, check=False
     )
     assert (ended.returncode, ended.stderr) == (-signal.SIGINT, "")
+
+
+def test_a_short_text_leaves_out_columns_that_do_not_fit():
+    columns = [("bot", "left"), ("win share", "right"), ("games", "right")]
+    whole = grid("Standings", columns, [("eager", "50.00 %", "1,800")])
+    for shown, has_games in ((whole, True), (replace(whole, is_whole=False), False)):
+        console = Console(width=18, file=io.StringIO())
+        with console.capture() as captured:
+            console.print(shown)
+        assert "50.00 %" in captured.get()
+        assert ("1,800" in captured.get()) is has_games
+
+
+def test_a_gauntlet_of_two_players_has_no_cross_table(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    arguments = ["tournament", "eager", "random", "thief", "--games", "4", "--workers", "1"]
+    for focus, is_crossed in (([], True), (["--focus", "thief"], False)):
+        assert cli.run([*arguments, *focus]) == 0
+        assert ("Finishes ahead of" in capsys.readouterr().out) is is_crossed

@@ -61,7 +61,22 @@ def test_a_planted_optimum_is_found_and_confirmed(capsys):
     assert first.endswith("As good within the error: x=3,idle=1.")
     assert "`idle` has no effect: no result changed in " in out
     assert "of win share against the present setting (x=1,idle=0): it is better." in out
-    assert "With 95 %, it is within " in out
+    assert "With 95 % certainty, none of the 10 settings is more than " in out
+
+
+def test_the_headline_says_whether_new_dice_confirm_it():
+    said = set()
+    for seed in range(4):
+        options = {"against": ["eager"], "games": 200, "seed": seed, "workers": 1}
+        results = pickosim.tune("threshold:target=23..26", **options)
+        new = results.confirmation
+        expected = len(new) > 0 and new["gain_low"][0] <= 0
+        no_better = (
+            "On new dice it is not better than your present setting, target=" in results.headline
+        )
+        assert no_better is expected
+        said.add(no_better)
+    assert True in said
 
 
 def test_without_effect_there_is_no_better_setting(capsys):

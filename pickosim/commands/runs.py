@@ -323,7 +323,7 @@ def list_runs(
     elif form == "csv":
         print_csv(listed)
     elif listed.is_empty():
-        note(f"There are no runs in {folder}. To begin one: pickosim tournament all")
+        note(f"There are no runs in the folder {folder}. To begin one: pickosim tournament all")
     else:
         show(*_runs_text(listed.to_dicts()))
 

@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import is_dataclass, replace
 from functools import cache
+from shutil import get_terminal_size
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 if TYPE_CHECKING:
@@ -116,8 +118,10 @@ def _ascii(sign: str) -> str:
 
 
 def note(text: str) -> None:
-    """Print on standard error."""
-    print(visible(text), file=sys.stderr)
+    """Print on standard error; a terminal gets lines that are broken between words."""
+    width = get_terminal_size((UNBROKEN, 0)).columns if sys.stderr.isatty() else UNBROKEN
+    for line in visible(text).split("\n"):
+        print(fill(line, width, break_long_words=False, break_on_hyphens=False), file=sys.stderr)
 
 
 def open_descriptors() -> None:
@@ -220,10 +224,11 @@ def show_results(results: Results, form: Form) -> None:
     else:
         show(*as_text(results, full=form == "full"))
     speed = results.manifest["games_per_second"]
-    note(
-        f"{results.games_played:,} games, {results.unfinished:,} unfinished (ended by the turn limit)"
-        f"{f'; {speed:,} games/s' if speed else ''}. Tables in {results.folder}."
+    ended = (
+        f", {results.unfinished:,} of them ended by the turn limit" if results.unfinished else ""
     )
+    per_second = f"; {speed:,} games/s" if speed else ""
+    note(f"{results.games_played:,} games{ended}{per_second}. Tables in {results.folder}.")
     if form == "text" and (more := about_the_rest(results)):
         note(more)
 

@@ -50,7 +50,7 @@ MOST_BARS = 60
 PANEL = 230
 """Width of a small chart at the least."""
 
-COLUMNS = 3
+COLUMNS = 2
 """Small charts beside each other, where no page sets it."""
 
 WIDE = 560
@@ -274,7 +274,7 @@ def _rows(labels: Sequence[str], title: str | None = None) -> alt.Y:
 
 def _scale() -> alt.Scale:
     """A scale of values: from the lowest end of an interval to the highest, with a margin."""
-    return alt.Scale(zero=False, nice=True, padding=MARGIN)
+    return alt.Scale(zero=False, nice=False, padding=MARGIN)
 
 
 def _in_panels(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from textwrap import wrap
 
@@ -58,18 +58,21 @@ class Grid:
     """A table in which no number and no name is broken.
 
     Texts after the first column are broken at spaces. If the columns are still too wide together, they are split into
-    several tables, each with the first `kept` columns, or with the very first if another one does not fit beside these.
+    several tables, each with the first `kept` columns, or with the very first if another one does not fit beside these;
+    if the table need not be whole, the last columns are left out instead.
     """
 
     title: str
     columns: Sequence[tuple[str, str]]
     rows: Sequence[Sequence[Text]]
     kept: int = 1
+    is_whole: bool = True
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         if self.title:
             yield Text(self.title, style="bold")
-        for number, chosen in enumerate(self._dealt(options.max_width)):
+        tables = self._dealt(options.max_width)
+        for number, chosen in enumerate(tables if self.is_whole else tables[:1]):
             if number:
                 yield Text()
             if number and self.kept > 1:
@@ -142,6 +145,7 @@ class IntervalGrid:
     """Cells left and right of the drawing, which comes before column number `at`."""
     at: int
     intervals: Sequence[Ends | None]
+    is_whole: bool = True
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         headings = [heading for heading, _ in self.columns]
@@ -161,7 +165,7 @@ class IntervalGrid:
             for row, each in zip(self.rows, self.intervals, strict=True)
         ]
         columns = [*self.columns[:at], ("95 % interval", "left"), *self.columns[at:]]
-        yield grid(self.title, columns, rows)
+        yield replace(grid(self.title, columns, rows), is_whole=self.is_whole)
 
 
 def drawn(

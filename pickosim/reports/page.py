@@ -33,6 +33,9 @@ from pickosim.studies.views import View
 MOST_ROWS = 1000
 """Rows that the page shows of a table; a browser gets slow with more."""
 
+MOST_OPEN = 24
+"""Rows of a table without a chart that is open at once."""
+
 MOST_CSV_ROWS = 10_000
 """Rows that the page offers as CSV; a table with more is read from its file."""
 
@@ -189,7 +192,7 @@ def _figure(view: View, data: pl.DataFrame, results: Results, is_drawn: bool) ->
         "title": view.title,
         "note": view.note_on(results),
         "is_drawn": is_drawn,
-        "is_open": view.is_open,
+        "is_open": view.is_open or (not is_drawn and rows <= MOST_OPEN),
         "rows": rows,
         "shown_rows": min(rows, MOST_ROWS),
         "has_csv": rows <= MOST_CSV_ROWS,
@@ -300,13 +303,13 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def command_again(command: str) -> str:
-    """The command line of a run without its folder, which holds this run: another one is made."""
+    """The command line of a run without its folder, which holds this run, and without workers, which change nothing."""
     words = iter(shlex.split(command))
     kept = []
     for word in words:
-        if word == "--out":
+        if word in ("--out", "--workers"):
             next(words, None)
-        elif not word.startswith("--out="):
+        elif not word.startswith(("--out=", "--workers=")):
             kept.append(word)
     return shlex.join(kept)
 

@@ -231,11 +231,12 @@ def as_text(results: Results, full: bool = True) -> Iterator[RenderableType]:
         yield Text()
     yield Text(results.headline, style="bold")
     declared = [(view, text) for view, _ in shown_views(results) for text in view.texts(full)]
-    if declared and not isinstance(declared[0][1], Listed):
+    first = declared[0][1] if declared else Listed()
+    if not isinstance(first, Listed) or first.title:
         yield Text()
         yield Text(results.manifest["title"])
     for view, text in declared:
-        for part in _tables(view, text, results):
+        for part in _tables(view, text, results, full):
             yield Text()
             yield part
     groups = findings_of(results)
@@ -279,11 +280,9 @@ def about_the_rest(results: Results) -> str:
         return ""
     leading = {view.frame.name for view in views if view.leads}
     others = dict.fromkeys(view.frame.name for view in views if view.frame.name not in leading)
-    more = f"pickosim show {shlex.quote(str(results.folder))}"
-    tables = f"; one table: --table {'|'.join(others)}" if others else ""
-    return (
-        f"More: {more} --full{tables}; a page: pickosim report {shlex.quote(str(results.folder))}"
-    )
+    run = shlex.quote(str(results.folder))
+    tables = f", or --table {'|'.join(others)}" if others else ""
+    return f"More: pickosim show {run} --full{tables}\nPage: pickosim report {run}"
 
 
 def table_of(results: Results, name: str) -> pl.DataFrame:
@@ -318,14 +317,15 @@ def main_table(results: Results) -> pl.DataFrame:
 # ------------------------------------------------------------------------------------ what is declared
 
 
-def _tables(view: View, text: TextTable, results: Results) -> Iterator[RenderableType]:
-    """The tables of a declaration."""
+def _tables(view: View, text: TextTable, results: Results, full: bool) -> Iterator[RenderableType]:
+    """The tables of a declaration; without `full`, the last columns are left out where they do not fit."""
     if isinstance(text, str):
         yield _TEXTS[text](results)
         return
     frame = text.rows(results) if text.rows else view.rows_of(results)
     if isinstance(text, Listed):
-        yield frame_grid(text.title or results.manifest["title"], frame, view.frame)
+        table = frame_grid(text.title or results.manifest["title"], frame, view.frame)
+        yield replace(table, is_whole=full)
         return
     each: dict[tuple[Any, ...], list[Row]] = {}
     for row in frame.iter_rows(named=True):
@@ -333,7 +333,7 @@ def _tables(view: View, text: TextTable, results: Results) -> Iterator[Renderabl
     for rows in each.values():
         title = _title(text.title, text.value, results, rows)
         if isinstance(text, Drawn):
-            yield _drawn(view, text, title, rows)
+            yield replace(_drawn(view, text, title, rows), is_whole=full)
         else:
             yield _crossed(view, text, title, *text.order(results, rows), rows)
 

@@ -352,7 +352,7 @@ class Analyse(OneRuleSetStudy):
         faces, points = aside >> 8, aside & BYTE
         if faces:
             kept = [face_name(face) for face in range(1, FACES + 1) if faces >> (face - 1) & 1]
-            parts.append(f"aside {' '.join(kept)}: {points}")
+            parts.append(f"aside {' '.join(kept)} = {points}")
         if kind <= WRONG_NUMBER:
             counts = rolls(self.rule_set.dice + 1)[roll >> 8]["counts"].tolist()
             dice = [face_name(face) for face in range(1, FACES + 1) for _ in range(counts[face])]
@@ -461,7 +461,7 @@ def _row(sums: Sums, name: str, group: int, number: int, games: int) -> Row:
 def _costly_sentences(rows: Sequence[Row]) -> Iterator[str]:
     for row in rows[:NAMED]:
         yield (
-            f"{100 * row['cost']:.1f} points in turn {row['turn']}: {row['chosen']} rather than {row['better']} "
+            f"{100 * row['cost']:.1f} points lost in turn {row['turn']}: {row['chosen']} rather than {row['better']} "
             f"({row['position']}): `{row['command']}`"
         )
 

@@ -803,7 +803,11 @@ def _headline(rows: Sequence[Row], band: float) -> str:
     verdicts = []
     for verdict in (TOO_STRONG, TOO_WEAK, BALANCED, UNDECIDED):
         if own := by_verdict.get(verdict):
-            named = [f"{the(row['specialist'])} ({value_text(row, 'from_others')})" for row in own]
+            judged_by = "" if verdict == UNDECIDED else " ({})"
+            named = [
+                the(row["specialist"]) + judged_by.format(value_text(row, "from_others"))
+                for row in own
+            ]
             verdicts.append(f"{listed(named)} {'is' if len(own) == 1 else 'are'} {verdict}")
     centres = {round(row["gain"] - row["from_others"], 9) for row in judged}
     against = "the mean without the highest and the lowest" if len(judged) > 3 else "the others"
@@ -837,13 +841,14 @@ def _verdicts(rows: Sequence[Row], strongest: str) -> Iterator[str]:
 def _undecided(rows: Sequence[Row]) -> Iterator[str]:
     """What to play for a verdict on specialists that have none yet."""
     within_reach = [row for row in rows if row["more_games"] is not None]
-    wanted: list[str] = []
-    for row in sorted(within_reach, key=lambda row: row["more_games"]):
-        more, total = row["more_games"], rounded_up(row["games"] + row["more_games"])
-        play = f"{more:,}" if wanted else f"play about {more:,} more games"
-        wanted.append(f"on {the(row['specialist'])}, {play}: `--games {amount_text(total)}`")
-    if wanted:
-        yield f"To decide {'; '.join(wanted)} (a verdict in about {100 * POWER:.0f} % of such runs)."
+    totals = _grouped(within_reach, lambda row: rounded_up(row["games"] + row["more_games"]))
+    if totals:
+        wanted = [
+            f"`--games {amount_text(total)}` for {listed([the(row['specialist']) for row in of])}"
+            for total, of in sorted(totals.items())
+        ]
+        chance = f"a verdict in about {100 * POWER:.0f} % of such runs"
+        yield f"To decide, play again with {'; '.join(wanted)} ({chance})."
     if edge := [the(row["specialist"]) for row in rows if row["more_games"] is None]:
         verb = "is" if len(edge) == 1 else "are"
         yield sentence(

@@ -37,6 +37,7 @@ from pickosim.studies.standings import (
     counted,
     ratings_of,
     tournament_rows,
+    with_ends,
     without_luck,
 )
 from pickosim.studies.study import (
@@ -46,6 +47,7 @@ from pickosim.studies.study import (
     stored,
     study_function,
 )
+from pickosim.studies.views import Dots, Listed, View
 
 FRAMES = frames_by_name(
     Frame(
@@ -66,6 +68,28 @@ FRAMES = frames_by_name(
 )
 
 
+VIEWS = (
+    View(
+        FRAMES["ladder"],
+        "Ladder",
+        "On the scale of Elo: 400 points are odds of 10 to 1. Bars: 95 % intervals.",
+        chart=Dots("rating", "bot", "rating (Elo scale)", rows=lambda run: with_ends(run.ladder)),
+        text=(Listed("Ladder"),),
+        is_open=True,
+        leads=True,
+    ),
+    View(
+        FRAMES["rivals"],
+        "Rivals",
+        "How often the ranked bot finishes ahead of each; dashed: as often as behind it. Bars: 95 % intervals.",
+        chart=Dots("ahead", "rival", "finishes ahead, % of games", at=50),
+        text=(Listed("Rivals"),),
+        is_open=True,
+        leads=True,
+    ),
+)
+
+
 @dataclass(frozen=True, config=CHECKED)
 class Rank(OneRuleSetStudy):
     """Rank a bot among the built-in ones.
@@ -77,6 +101,7 @@ class Rank(OneRuleSetStudy):
     kind: ClassVar[str] = "rank"
     sources: ClassVar[tuple[str, ...]] = ("studies.matchup_sums",)
     frame_types: ClassVar = FRAMES
+    views: ClassVar = VIEWS
     examples: ClassVar[tuple[str, ...]] = (
         "pickosim rank my_bot.py",
         "pickosim rank threshold:target=24 --rules extrawurm --players 4",

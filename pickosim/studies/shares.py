@@ -240,8 +240,9 @@ def _compared(shares: Shares, bot: str, apart: Measured) -> str:
         difference = f"{value:.{places}f} ± {half:.{places}f}"
     share = f"{shares.shown(shares.as_won.measured(bot).value):.{places}f}"
     points = " points" if shares.points is None else ""
-    luck = "; without luck " if shares.has_luck else ", "
-    return f"{_words(shares).format(share)}{luck}{difference}{points} {'more' if apart.value > 0 else 'less'}"
+    won = _words(shares)
+    luck = f". Without luck it {won.split()[0]} " if shares.has_luck else ", "
+    return f"{won.format(share)}{luck}{difference}{points} {'more' if apart.value > 0 else 'less'}"
 
 
 def _words(shares: Shares) -> str:
@@ -252,7 +253,7 @@ def _chance(apart: Measured, won: Measured) -> str:
     """Whether a difference could be chance, and how much more is known of it than of what was won."""
     chance = "" if apart.low > 0 or apart.high < 0 else ", which could be chance"
     times = (won.half / apart.half) ** 2 if apart.half else 1.0
-    return f"{chance}, as certain as {times:.0f} times as many games" if times >= 1.5 else chance
+    return f"{chance} (as certain as {times:.0f} times as many games)" if times >= 1.5 else chance
 
 
 def about_test(

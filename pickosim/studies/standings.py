@@ -476,9 +476,14 @@ def _places_of_several(results: Results) -> pl.DataFrame:
 
 def _rated(results: Results) -> pl.DataFrame:
     """The bots with finite ratings, the best of each field first, with the ends of their intervals."""
+    rated = results.standings.filter(pl.col("rating").is_finite())
+    by_field = rated.sort("rating_field", -pl.col("rating"), maintain_order=True)
+    return with_ends(by_field.head(MOST_ROWS))
+
+
+def with_ends(rated: pl.DataFrame) -> pl.DataFrame:
+    """Ratings with the ends of their intervals."""
     rating, error = pl.col("rating"), pl.col("rating_error")
-    rated = results.standings.filter(rating.is_finite())
-    rated = rated.sort("rating_field", -rating, maintain_order=True).head(MOST_ROWS)
     return rated.with_columns(rating_low=rating - error, rating_high=rating + error)
 
 
@@ -518,6 +523,13 @@ def _held_by_best(results: Results) -> pl.DataFrame:
     )
 
 
+def _pairs_of_several(results: Results) -> pl.DataFrame:
+    """The pairs; of a gauntlet of two players the standings say as much."""
+    pairs = results.pairs
+    rivals = pairs.group_by("bot").len()["len"]
+    return pairs if _players(results) > 2 or (rivals > 1).sum() > 1 else pairs.clear()
+
+
 PAIRS = Crossed(
     "bot",
     "rival",
@@ -529,6 +541,7 @@ PAIRS = Crossed(
     legend="finishes ahead, % of games",
     axis="number of the rival",
     words="{bot} ahead of {rival}: {ahead}",
+    rows=_pairs_of_several,
 )
 
 VIEWS = (

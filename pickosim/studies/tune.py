@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 from pydantic.dataclasses import dataclass as checked_dataclass
 
-from pickosim.amounts import amount_text, expand_range, listed, quoted, split_list
+from pickosim.amounts import expand_range, listed, quoted, split_list
 from pickosim.bots.entrants import Entrant, expanded, make_entrants
 from pickosim.bots.loading import built_in_bots, load_bot, parts_of
 from pickosim.columns import PERCENT, Frame, Row, frames_by_name
@@ -652,7 +652,18 @@ class Tune(OneRuleSetStudy):
         share = "" if rated else f", win share {PERCENT.text(best['win_share'])}"
         others = frames["settings"].filter(verdict="as good")["setting"].to_list()
         as_good = f" As good within the error: {_few(others)}." if others else ""
-        return f"Best: {best['setting']}{now}{rated}{share}.{as_good}"
+        new = frames["confirmation"]
+        what = (
+            f"your present setting, {self.labels[self.present]}"
+            if self.swept
+            else quoted(self.labels[self.present])
+        )
+        no_better = (
+            f" On new dice it is not better than {what}."
+            if len(new) and new["gain_low"][0] <= 0
+            else ""
+        )
+        return f"Best: {best['setting']}{now}{rated}{share}.{as_good}{no_better}"
 
     def _about_parameters(self, race: Race, frames: Frames) -> Iterator[str]:
         """What each parameter costs where it is worst, or that it has no effect."""
@@ -693,9 +704,12 @@ class Tune(OneRuleSetStudy):
 
     def _about_promise(self, race: Race) -> str:
         if len(race.alive) == 1:
-            return f"With 95 %, it is the best of the {self.count} settings."
-        end = "" if self._is_decided(race) else f" after {amount_text(self.games)} games each"
-        return f"With 95 %, it is within {PERCENT.text(race.within)} of win share of the best of the {self.count} settings{end}."
+            return f"With 95 % certainty, it is the best of the {self.count} settings."
+        end = "" if self._is_decided(race) else "; with more `--games`, that would be less"
+        return (
+            f"With 95 % certainty, none of the {self.count} settings is more than {100 * race.within:.2f} points of win "
+            f"share better{end}."
+        )
 
     def _is_decided(self, race: Race) -> bool:
         return race.within <= (self.within or 0.0)

@@ -164,7 +164,7 @@ class View:
     def plain(cls, frame: Frame) -> View:
         """The view of a table for which none is declared."""
         title = frame.name.replace("_", " ").capitalize()
-        return cls(frame, title, text=(Listed(frame.name),), leads=True)
+        return cls(frame, title, text=(Listed(title),), leads=True)
 
     @property
     def address(self) -> str:
