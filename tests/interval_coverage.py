@@ -28,11 +28,12 @@ from pickosim.stats.intervals import (
     count_rate,
     less_control,
     mean_rate,
+    ratio_control,
     ratio_moments,
     share_rate,
 )
 from pickosim.stats.ratings import rate
-from pickosim.studies.arms import Arm, play_arm, the_judge
+from pickosim.studies.arms import JUDGE, Arm, play_arm, the_judge, valuation_of
 from pickosim.studies.matchup_sums import GROUPS, count_choices
 from pickosim.studies.schedule import bots_by_seat, by_bot, looks, rotations
 
@@ -63,8 +64,8 @@ JUDGED = {
 """Matchups whose luck is taken out."""
 JUDGED_BLOCKS = 8_000
 
-PICK_UPS = ("eager", 2, 12_000)
-"""A level of a balance: the bot, players, and games."""
+PICK_UPS = (("eager", 2, 12_000), ("champion", 4, 3_000))
+"""Levels of a balance: the bot, players, and games; those of champion are judged."""
 
 
 class Pool(NamedTuple):
@@ -229,34 +230,50 @@ def ratings_covered(name: str, blocks: int, rng: np.random.Generator) -> tuple[f
     return own / RATED_RUNS, apart / RATED_RUNS
 
 
-def pick_ups_covered(rng: np.random.Generator) -> Iterator[Row]:
-    """What a pick-up of each specialist is worth."""
-    bot, players, games = PICK_UPS
+def pick_ups_covered(bot: str, players: int, games: int, rng: np.random.Generator) -> Iterator[Row]:
+    """What a pick-up of each specialist is worth, and without luck."""
     rules = load_rules("extrawurm")
-    arm = Arm((bot,) * players, rules)
+    arm = Arm((bot,) * players, rules, luck_by=the_judge() if bot == JUDGE else None)
     everything = np.ones(len(SPECIALISTS), np.bool_)
-    played = branch_pickups(arm.match(13), 0, games, everything, "gone")
+    played = branch_pickups(arm.match(13), 0, games, everything, "gone", valuation_of(arm))
     game, seat = played.pickups["entry"], played.pickups["seat"]
     brought = win_parts(played.tally.rank)[game, seat].astype(float)
     brought -= win_parts(played.branches.rank)[np.arange(len(game)), seat]
     for specialist in rules.specialists:
         chosen = played.pickups["specialist"] == SPECIALISTS.index(specialist)
-        of_games = (np.bincount(game[chosen], of, games) for of in (None, brought[chosen]))
+        of_games = (
+            np.bincount(game[chosen], of, games)
+            for of in (None, brought[chosen] / PARTS, played.luck[chosen] / LUCK_ONE)
+        )
         values = np.stack(list(of_games))
-        truth = values[1].sum() / values[0].sum() / PARTS
-        found = {}
-        for blocks in BLOCKS:
-            count = 0
-            for _ in range(RUNS // 2):
-                drawn = values[:, rng.integers(0, games, blocks)]
-                if not drawn[0].any():
-                    count += 1
-                    continue
-                of = RatioMoments.of(blocks, drawn.sum(axis=1), drawn @ drawn.T, PARTS)
-                _, low, high = mean_rate([ratio_moments([of])])
-                count += low <= truth <= high
-            found[str(blocks)] = 2 * count / RUNS
-        yield Row(f"{players} × {bot}, extrawurm", f"pick-up: {specialist}", truth, found)
+        values[2] -= values[2].mean()
+        truth = values[1].sum() / values[0].sum()
+        for less_luck in (False, True) if arm.luck_by else (False,):
+            found = {}
+            for blocks in BLOCKS[2 * less_luck :]:
+                count = 0
+                for _ in range(RUNS // 2):
+                    drawn = values[:, rng.integers(0, games, blocks)]
+                    _, low, high = _worth(drawn.sum(axis=1), drawn @ drawn.T, blocks, less_luck)
+                    count += low <= truth <= high
+                found[str(blocks)] = 2 * count / RUNS
+            luck = " without luck" if less_luck else ""
+            yield Row(f"{players} × {bot}, extrawurm", f"pick-up{luck}: {specialist}", truth, found)
+
+
+def _worth(
+    totals: np.ndarray, products: np.ndarray, blocks: int, less_luck: bool
+) -> tuple[float, float, float]:
+    """What a pick-up is worth, and its interval, from number, wins and luck; anything if there is none."""
+    if not totals[0]:
+        return 0.0, -1.0, 1.0
+    of = RatioMoments.of(blocks, totals[:2], products[:2, :2], 1)
+    moments = ratio_moments([of])
+    if less_luck:
+        by_number, by_wins, squares = products[2]
+        luck = ratio_control(of, Control(totals[2], squares, by_wins), by_number)
+        moments = less_control(moments, luck)
+    return mean_rate([moments])
 
 
 class Row(NamedTuple):
@@ -282,7 +299,8 @@ def measured() -> Iterator[Row]:
         of = judged(name)
         found = {str(blocks): of.covered(blocks, rng) for blocks in BLOCKS if blocks >= FITTED_FROM}
         yield Row(name, of.what, of.truth, found)
-    yield from pick_ups_covered(rng)
+    for level in PICK_UPS:
+        yield from pick_ups_covered(*level, rng)
     for name in MATCHUPS:
         pairs = {str(blocks): ratings_covered(name, blocks, rng) for blocks in BLOCKS}
         for number, what in enumerate(("rating, bot 1", "rating difference")):

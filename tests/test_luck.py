@@ -17,15 +17,19 @@ from scipy.stats import t as student
 
 import pickosim
 from pickosim.bench import PROGRAM, PlainPython
+from pickosim.bots.entrants import make_entrants
 from pickosim.bots.loading import load_bot
 from pickosim.engine.tally import LUCK_ONE, PARTS, win_parts
 from pickosim.games.batch import play_games
 from pickosim.games.match import make_match
+from pickosim.games.pickups import Branched, branch_pickups
 from pickosim.rule_files import load_rules
+from pickosim.rules import SPECIALISTS
 from pickosim.runs.tasks import add
 from pickosim.stats.intervals import FITTED_FROM
 from pickosim.studies.arms import Arm, is_judged, play_arm, the_judge
 from pickosim.studies.matchup_sums import block_sums, luck_sums
+from pickosim.studies.pickup_worths import Case, PickupJob, worth, worths
 from pickosim.studies.schedule import bots_by_seat, rotations
 from pickosim.studies.shares import Shares, is_adjusted
 
@@ -345,3 +349,100 @@ def test_few_blocks_are_compared_as_they_were_played():
     )
     assert few.measures["as_won"].is_null().all()
     assert_frame_equal(few.measures.drop("as_won", "as_won_low", "as_won_high"), off.measures)
+
+
+# -------------------------------------------------------------------------------------------------- pick-ups
+
+
+def balance(luck: str = "auto", **options: Any) -> pickosim.Results:
+    return pickosim.balance(
+        bots=["champion"], players=2, games=150, luck=luck, **{"seed": 3, "workers": 1} | options
+    )
+
+
+@pytest.fixture(scope="module")
+def balanced() -> pickosim.Results:
+    return balance()
+
+
+def branched(control: Any, games: int) -> Branched:
+    match = make_match(["champion"] * 2, "extrawurm", 3)
+    everything = np.ones(len(SPECIALISTS), np.bool_)
+    return branch_pickups(match, 0, games, everything, control, load_bot("champion"))
+
+
+def test_branches_that_are_the_games_have_their_luck():
+    same = branched("same", 20)
+    assert len(same.luck) > 20
+    assert np.abs(same.luck).max() <= 2
+    assert np.abs(same.tally.luck).min() > LUCK_ONE / 1000
+
+
+def test_a_worth_without_luck_is_that_of_a_regression(balanced):
+    games = 150
+    played, adjusted = branched("gone", games), 0
+    game, seat = played.pickups["entry"], played.pickups["seat"]
+    won = win_parts(played.tally.rank)[game, seat].astype(float)
+    won -= win_parts(played.branches.rank)[np.arange(len(game)), seat]
+    rows = {row["specialist"]: row for row in balanced.pickups.to_dicts()}
+    for number, specialist in enumerate(SPECIALISTS):
+        chosen = played.pickups["specialist"] == number
+        numbers, wins, luck = (
+            np.bincount(game[chosen], of, games)
+            for of in (None, won[chosen] / PARTS, played.luck[chosen] / LUCK_ONE)
+        )
+        row = rows[specialist]
+        assert row["pick_ups"] == numbers.mean()
+        if row["as_won"] is None:  # fewer than FITTED_FROM games with a pick-up
+            assert numbers.sum() ** 2 < FITTED_FROM * (numbers @ numbers)
+            continue
+        adjusted += 1
+        plain = wins.sum() / numbers.sum()
+        design = np.column_stack([np.ones(games), luck])
+        (_, slope), *_ = np.linalg.lstsq(design, wins - plain * numbers, rcond=None)
+        worth = plain - slope * luck.sum() / numbers.sum()
+        assert row["gain"] == pytest.approx(worth, abs=1e-5)
+        left = wins - slope * luck - worth * numbers
+        half = (row["gain_high"] - row["gain_low"]) / 2
+        error = sqrt(left @ left) / numbers.sum()
+        assert 1.96 * error < half < 2.5 * error  # wider by what a fit and two more blocks add
+        assert half < (row["as_won_high"] - row["as_won_low"]) / 2
+    assert adjusted > 2
+
+
+def test_a_balance_without_luck_has_the_same_games(balanced):
+    plain = balance("off")
+    assert plain.pickups["as_won"].is_null().all()
+    same = ["specialist", "pick_ups", "score_gain", "held_above_even"]
+    by = "specialist"
+    assert_frame_equal(
+        balanced.pickups.select(same).sort(by),
+        plain.pickups.select(same).sort(by),
+        check_exact=True,
+    )
+    both = plain.pickups.join(balanced.pickups, on=by, suffix="_judged")
+    for end in ("", "_low", "_high"):
+        known = both.filter(pl.col("as_won_judged").is_not_null())
+        assert len(known) > 4
+        assert known[f"gain{end}"].to_list() == known[f"as_won{end}_judged"].to_list()
+    assert any("times as many games" in remark for remark in balanced.manifest["result"]["remarks"])
+
+
+def test_chunks_and_workers_do_not_change_a_balance_without_luck(balanced):
+    again = balance(chunk=41, workers=2)
+    for name, table in balanced.frames.items():
+        assert_frame_equal(again.frames[name], table, check_exact=True)
+
+
+def test_errors_of_worths_without_luck_are_those_of_their_covariance():
+    entrants = tuple(make_entrants(["champion"]))
+    cases = tuple(Case(name, load_rules("extrawurm")) for name in ("apple", "weasel", "raven"))
+    job = PickupJob(entrants, 2, cases, "gone", luck_by=the_judge())
+    sums, _ = job.play(3, 0, 150)
+    means, covariance = worths(sums, np.arange(3))
+    for k in range(3):
+        own = worth(sums, k)
+        assert own is not None
+        assert means[k] == pytest.approx(own.total / own.n)
+        assert covariance[k, k] == pytest.approx(own.variance_of_total / own.n**2)
+    assert np.linalg.eigvalsh(covariance).min() > 0

@@ -96,9 +96,11 @@ def warm_up() -> None:
         play_games(match, 0, 32, follow_lead=True)
 
 
-def play_on(match: Match, start: Table, *, after_turn: bool = False) -> Tally:
+def play_on(
+    match: Match, start: Table, *, after_turn: bool = False, judge: Valuation | None = None
+) -> Tally:
     """Play games on from tables (N,) at the beginning of a turn, or just `after_turn`; results in their order."""
-    return Batch(match, 0, len(start), start=start, after_turn=after_turn).play()
+    return Batch(match, 0, len(start), start=start, after_turn=after_turn, judge=judge).play()
 
 
 class Batch:

@@ -15,11 +15,12 @@ from pickosim.engine.kernels import U8, U16, U32, as_int, dtype_of, inlined, ker
 from pickosim.engine.log import Log, new_log
 from pickosim.engine.rulebook import NOTHING, RAVEN, SEATS, Books, Rulebook
 from pickosim.engine.table import TABLE, Game, Table, send_back
-from pickosim.engine.tally import Tally, score_of
+from pickosim.engine.tally import LUCK_ONE, Tally, score_of
 from pickosim.games.batch import BATCH, Batch, play_on
 from pickosim.games.match import Match
+from pickosim.solver.valuation import Valuation
 
-Control = Literal["gone", "grill", "same"]
+Instead = Literal["gone", "grill", "same"]
 """What a branch has instead of the pick-up: the specialist is gone, or goes back to the grill; the player keeps the
 one it had before. `same` changes nothing, for tests."""
 
@@ -54,18 +55,32 @@ class Branched(NamedTuple):
     """(E,), game by game."""
     branches: Tally
     """(E,): the same games without that pick-up."""
+    luck: NDArray[np.int64]
+    """(E,): the luck of the gainer after the pick-up, less that in the branch, in parts of LUCK_ONE; 0 unless judged."""
 
 
 def branch_pickups(
-    match: Match, first: int, games: int, specialists: NDArray[np.bool_], control: Control
+    match: Match,
+    first: int,
+    games: int,
+    specialists: NDArray[np.bool_],
+    control: Instead,
+    judge: Valuation | None = None,
 ) -> Branched:
-    """Play games `first` to `first + games - 1` of a match, each branched at every pick-up of these specialists (S,)."""
-    batch = _Branching(match, first, games, specialists, control)
+    """Play games `first` to `first + games - 1` of a match, each branched at every pick-up of these specialists (S,).
+
+    A `judge` says how lucky the gainer was from then on, in the game and in the branch.
+    """
+    batch = _Branching(match, first, games, specialists, control, judge)
     tally = batch.play()
-    pickups = np.concatenate(batch.pickups) if batch.pickups else np.zeros(0, PICKUP)
-    tables = np.concatenate(batch.tables) if batch.tables else np.zeros(0, TABLE)
+    pickups = np.concatenate(batch.pickups)
     order = np.lexsort((pickups["turn"], pickups["entry"]))
-    return Branched(tally, pickups[order], play_on(match, tables[order], after_turn=True))
+    pickups = pickups[order]
+    tables = np.concatenate(batch.tables)[order]
+    branches = play_on(match, tables, after_turn=True, judge=judge)
+    luck = tally.luck[pickups["entry"], pickups["seat"]] - np.concatenate(batch.luck)[order]
+    luck -= branches.luck[np.arange(len(luck)), pickups["seat"]]
+    return Branched(tally, pickups, branches, luck)
 
 
 class _Branching(Batch):
@@ -77,13 +92,16 @@ class _Branching(Batch):
         first: int,
         games: int,
         specialists: NDArray[np.bool_],
-        control: Control,
+        control: Instead,
+        judge: Valuation | None = None,
     ) -> None:
-        super().__init__(match, first, games, batch=BATCH)
+        super().__init__(match, first, games, batch=BATCH, judge=judge)
         self.specialists = specialists
         self.control = control
-        self.pickups: list[Pickups] = []
-        self.tables: list[Table] = []
+        self.pickups: list[Pickups] = [np.zeros(0, PICKUP)]
+        self.tables: list[Table] = [np.zeros(0, TABLE)]
+        self.luck = [np.zeros(0, np.int64)]
+        """Of the gainer up to the pick-up, in parts of LUCK_ONE."""
 
     def play_turn(self, seat: int, rows: NDArray[np.int32]) -> None:
         before = self.table[rows]
@@ -99,6 +117,8 @@ class _Branching(Batch):
                 _take_back(self.books, copies, seat, before[places], pickups, back, new_log())
             self.pickups.append(pickups[:number].copy())
             self.tables.append(copies)
+            luck = self.judge.luck[copies["entry"], seat] if self.judge else np.zeros(number)
+            self.luck.append(np.rint(luck * LUCK_ONE).astype(np.int64))
 
 
 @inlined

@@ -309,6 +309,16 @@ def ratio_moments(groups: Sequence[RatioMoments]) -> Moments:
     return Moments(blocks, blocks * quotient, blocks * quotient**2 + spread, blocks / below)
 
 
+def ratio_control(of: RatioMoments, control: Control, below: float) -> Control:
+    """A control of the blocks of a ratio for what `ratio_moments` makes of it; `below`: the sum of its products with that value."""
+    n, quotient, *_ = (values := ratio_moments([of])).n, values.total / values.n
+    scale = n * (n - 1) / of.below**2 * of.n / (of.n - 1)
+    total = n * control.total / of.below
+    spread = scale * (control.squares - control.total**2 / of.n)
+    common = scale * (control.product - quotient * below)
+    return Control(total, spread + total**2 / n, common + total * quotient)
+
+
 def ratio_rate(groups: Sequence[RatioMoments]) -> Rate:
     """A share of some games, e.g. of those that ended with a holder, and its interval."""
     if not sum(group.below for group in groups):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, replace
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, product
 from math import ceil, hypot
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
@@ -41,11 +41,14 @@ from pickosim.studies.arms import (
     SMALLEST_CHUNK,
     Chunk,
     chunks_of,
+    is_judged,
     seconds_per_game,
+    the_judge,
 )
 from pickosim.studies.ladder import strength, strongest
 from pickosim.studies.measures import (
     SIGNIFICANCE,
+    about_luck,
     half_width,
     is_significant,
     value_text,
@@ -53,6 +56,7 @@ from pickosim.studies.measures import (
 )
 from pickosim.studies.options import (
     CHECKED,
+    Luck,
     OneRuleSet,
     Option,
     OptionalBots,
@@ -311,7 +315,7 @@ VIEWS = (
         key="Dots: what a pick-up adds to the win share of the player. Upright line: the mean of the other specialists that "
         "it is compared with; shaded: what counts as balanced. Bars: 95 % intervals of that difference, corrected for the "
         "number of specialists.",
-        columns=f"specialist gain± verdict from_others± {LEVEL} pick_ups± score_gain± held_above_even± more_games "
+        columns=f"specialist gain± as_won± verdict from_others± {LEVEL} pick_ups± score_gain± held_above_even± more_games "
         "p_value p_adjusted games",
         chart=_worth_chart,
         text=(_WORTHS,),
@@ -468,6 +472,8 @@ class Balance(OneRuleSetStudy):
         ),
     ] = False
 
+    luck: Luck = "auto"
+
     # ------------------------------------------------------------------------------------ what is played
 
     @stored
@@ -477,6 +483,14 @@ class Balance(OneRuleSetStudy):
         if bots is None:
             bots = (*HEURISTICS, STRONGEST)
         return tuple(make_entrants(bots))
+
+    @stored
+    def judged(self) -> tuple[tuple[int, int], ...]:
+        """The bots, by number, and numbers of players whose games are judged."""
+        tables = product(range(len(self.entrants)), self.players)
+        return tuple(
+            (k, size) for k, size in tables if is_judged(self.luck, [self.entrants[k].spec] * size)
+        )
 
     @property
     def measured(self) -> tuple[str, ...]:
@@ -590,7 +604,9 @@ class Balance(OneRuleSetStudy):
     def _chunks(self, number: int, cases: tuple[Case, ...], blocks: range) -> Iterator[Chunk]:
         part = self.layout[number]
         bots = (self.entrants[part.level],)
-        job = PickupJob(bots, part.players, cases, self.control, grouped=not part.specialist)
+        judge = the_judge() if (part.level, part.players) in self.judged else None
+        grouped = not part.specialist
+        job = PickupJob(bots, part.players, cases, self.control, grouped, luck_by=judge)
         size = self.chunk_sizes[part.level]
         return chunks_of(number, job, self.seed, blocks, size, self.lane(number))
 
@@ -712,6 +728,7 @@ class Balance(OneRuleSetStudy):
             "A pick-up is measured by playing the game on twice from that moment with the same dice: as it is, and "
             f"with the specialist {instead}, the former one kept.{raven if 'raven' in self.asked else ''}"
         )
+        yield from about_luck(frames["pickups"], "gain", " after a pick-up", "its worth")
         if self.sensitivity:
             yield (
                 "By starting tile and number, other games are played by the changed rules and branched at every pick-up; a "

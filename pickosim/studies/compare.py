@@ -325,7 +325,7 @@ class Compare(Study):
         yield from self.about_bots([(each.rules, size) for each in self.variants for size in sizes])
         yield from _about_skill(self._stronger(sums), self.base.name)
         if self.judged:
-            yield from about_luck(frames["measures"], "value", "out of `first_seat` and `skill`")
+            yield from about_luck(frames["measures"], "value", "", "`first_seat` and `skill`")
         ended = [
             f"{percent(row['value'])} in {row['variant']} with {row['players']} players"
             for row in frames["measures"].filter(measure="unfinished").iter_rows(named=True)

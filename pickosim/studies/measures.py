@@ -331,14 +331,14 @@ def has_luck(row: Row) -> bool:
     return row.get("as_won") is not None
 
 
-def about_luck(table: pl.DataFrame, name: str, whence: str) -> Iterator[str]:
+def about_luck(table: pl.DataFrame, name: str, luck: str, out_of: str) -> Iterator[str]:
     """That luck was taken out of a rate, and how many times as many games would be as certain."""
     rows = list(filter(has_luck, table.to_dicts()))
     times = sorted((half_width(row, "as_won") / half_width(row, name)) ** 2 for row in rows)
     if times:
         ends = dict.fromkeys(f"{times[end]:.2g}" for end in (0, -1))
         yield (
-            f"The luck of the dice is taken {whence}, which is as certain as {' to '.join(ends)} times as many games; "
+            f"The luck of the dice{luck} is taken out of {out_of}: as certain as {' to '.join(ends)} times as many games; "
             "`as_won` has it with luck."
         )
 

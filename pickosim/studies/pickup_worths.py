@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from pickosim.columns import POINTS, Frame, Row, frames_by_name
 from pickosim.engine.rulebook import NOTHING
-from pickosim.engine.tally import PARTS, Tally, win_parts
+from pickosim.engine.tally import PARTS, Tally, luck_of_blocks, win_parts
 from pickosim.games.pickups import (
     BETWEEN,
     LEADING,
     TRAILING,
     Branched,
-    Control,
+    Instead,
     Pickups,
     branch_pickups,
 )
@@ -32,19 +32,24 @@ from pickosim.runs.tasks import Sums
 from pickosim.stats.distributions import normal_cdf
 from pickosim.stats.intervals import (
     CONFIDENCE,
+    FITTED_FROM,
     NO_RATE,
+    Control,
     Estimate,
     Moments,
     Rate,
     RatioMoments,
     count_rate,
+    less_control,
     mean_rate,
+    ratio_control,
     ratio_moments,
     ratio_rate,
     simultaneous,
+    slope_of,
     stratified_mean,
 )
-from pickosim.studies.arms import Arm, ArmsJob
+from pickosim.studies.arms import Arm, ArmsJob, valuation_of
 from pickosim.studies.measures import rate_columns, with_adjusted
 
 Ints = NDArray[np.int64]
@@ -71,6 +76,9 @@ GROUPS = (
 BRANCHED = 1 << 13
 """Games that are branched at a time: every game has dozens of branches, and all of them are in memory."""
 
+WON, SCORE, LUCK = 1, 2, 3
+"""Places of what pick-ups bring, after their number; luck is there if games are judged."""
+
 SUMS_SIZE = 8
 """What is added up of a game takes about as much memory as this many results of games."""
 
@@ -90,7 +98,7 @@ class PickupJob(ArmsJob):
 
     players: int
     cases: tuple[Case, ...]
-    control: Control
+    control: Instead
     grouped: bool = True
     """Whether pick-ups are also added up group by group."""
 
@@ -98,7 +106,8 @@ class PickupJob(ArmsJob):
     def arms(self) -> list[Arm]:
         """The rules of all cases, each once; their branches are not known before."""
         bots = (self.entrants[0].spec,) * self.players
-        return [Arm(bots, rules) for rules in dict.fromkeys(case.rules for case in self.cases)]
+        all_rules = dict.fromkeys(case.rules for case in self.cases)
+        return [Arm(bots, rules, luck_by=self.luck_by) for rules in all_rules]
 
     @property
     def in_hand(self) -> int:
@@ -108,13 +117,13 @@ class PickupJob(ArmsJob):
     def play(self, seed: int, first: int, blocks: int) -> tuple[Sums, list[Tally]]:
         """For C cases and G groups of pick-ups.
 
-        `picked` (C, G, 3): their number, and what they brought in wins (in PARTS) and score; `picked_products`
-        (C, G, 3, 3): one with another, block by block. `across` (2 C, 2 C): the same of all numbers, then all
-        wins, of all cases. `held` (C, 2): the games that end with a holder, and what the holder wins (in
+        `picked` (C, G, V): their number, what they brought in wins (in PARTS) and score, and if games are judged in luck
+        (in parts of LUCK_UNIT); `picked_products` (C, G, V, V): one with another, block by block. `across`: the same of
+        all numbers, then all wins, then all luck, of all cases. `held` (C, 2): the games that end with a holder, and what the holder wins (in
         PARTS); `held_products` (C, 2, 2).
         """
         groups = len(GROUPS) if self.grouped else 1
-        totals = np.zeros((len(self.cases), groups, 3, blocks), np.int64)
+        totals = np.zeros((len(self.cases), groups, 4 if self.luck_by else 3, blocks), np.int64)
         held = np.zeros((len(self.cases), 2, blocks), np.int64)
         games = unfinished = 0
         for arm in self.arms:
@@ -128,32 +137,35 @@ class PickupJob(ArmsJob):
                 piece = slice(start, min(start + BRANCHED, blocks))
                 size = piece.stop - start
                 match = arm.match(seed)
-                played = branch_pickups(match, first + start, size, wanted, self.control)
-                of_pickups, in_groups = _brought(played), _in_groups(played.pickups)[:groups]
+                played = branch_pickups(
+                    match, first + start, size, wanted, self.control, valuation_of(arm)
+                )
+                in_groups = _in_groups(played.pickups)[:groups]
+                brought = _brought(played)[: totals.shape[2]]
                 holders = _holders(played.tally)
                 for k, specialist in measured.items():
                     own = played.pickups["specialist"] == specialist
                     for number, group in enumerate(in_groups):
                         chosen = own & group
-                        totals[k, number, :, piece] = _by_game(played, of_pickups, chosen, size)
+                        totals[k, number, :, piece] = _by_game(played, brought, chosen, size)
                     held[k, :, piece] = holders[:, specialist]
                 for tally in (played.tally, played.branches):
                     games += len(tally.turns)
                     unfinished += int((~tally.finished).sum())
-        both = totals[:, 0, :2].swapaxes(0, 1).reshape(-1, blocks)
+        linear = np.delete(totals[:, 0], SCORE, axis=1).swapaxes(0, 1).reshape(-1, blocks)
         counts = {"blocks": blocks, "games": games, "unfinished": unfinished}
         return {
             **{name: np.asarray(count, np.int64) for name, count in counts.items()},
             "picked": totals.sum(axis=-1),
             "picked_products": totals @ totals.swapaxes(-1, -2),
-            "across": both @ both.T,
+            "across": linear @ linear.T,
             "held": held.sum(axis=-1),
             "held_products": held @ held.swapaxes(-1, -2),
         }, []
 
 
 def _brought(played: Branched) -> tuple[Ints, ...]:
-    """Each (E,): 1, what the gainer won with a pick-up minus without it (in PARTS), and the same for its score."""
+    """Each (E,): 1, what the gainer won with a pick-up minus without it (in PARTS), the same for its score, and for luck."""
     game, seat = played.pickups["entry"], played.pickups["seat"]
     every = np.arange(len(game))
     values = [np.ones(len(game), np.int64)]
@@ -162,17 +174,18 @@ def _brought(played: Branched) -> tuple[Ints, ...]:
         (played.tally.score, played.branches.score),
     ):
         values.append(with_it[game, seat].astype(np.int64) - without[every, seat])
-    return tuple(values)
+    return *values, played.luck
 
 
 def _by_game(
     played: Branched, values: Sequence[Ints], chosen: NDArray[np.bool_], games: int
 ) -> Ints:
-    """(3, B): values of the chosen pick-ups (E,), added up over each game."""
+    """(V, B): values of the chosen pick-ups (E,), added up over each game."""
     game = played.pickups["entry"][chosen]
     # Sums of whole numbers far below 2^53: exact as floats.
-    sums = np.stack([np.bincount(game, value[chosen], games) for value in values])
-    return sums.astype(np.int64)
+    sums = np.stack([np.bincount(game, value[chosen], games) for value in values]).astype(np.int64)
+    sums[LUCK:] = luck_of_blocks(sums[LUCK:])
+    return sums
 
 
 def _holders(tally: Tally) -> Ints:
@@ -215,13 +228,15 @@ FRAMES = frames_by_name(
         "pick-up is worth to the player who gains the specialist. Every ordinary game is branched at every "
         "pick-up: it goes on as it is, and without the specialist (or with --control grill with the specialist back "
         "on the grill), the former one kept; the raven: without its bratworm. Same past, same dice.",
-        f"{LEVEL} specialist games pick_ups± gain± score_gain± held_above_even± from_others± verdict more_games "
+        f"{LEVEL} specialist games pick_ups± gain± as_won± score_gain± held_above_even± from_others± verdict more_games "
         "p_value p_adjusted note",
         {
             "games": "Ordinary games, without their branches.",
-            "gain": "What a pick-up adds to the win share of the player, mean over all pick-ups.",
+            "gain": "What a pick-up adds to the win share of the player, mean over all pick-ups; without luck where games were "
+            "judged. So are `from_others`, the verdict and p.",
             "score_gain": "What a pick-up adds to the score of the player.",
         },
+        {"as_won": POINTS},
     ),
     Frame(
         "pickups_by",
@@ -291,25 +306,49 @@ def pickup_rows(
     return with_adjusted(rows)
 
 
-def worth(sums: Sums, case: int, group: int = 0, value: int = 1) -> Moments | None:
-    """Moments of what a pick-up brings in a group, in win share (1) or score (2); None if there is none."""
-    both = [0, value]
+def worth(sums: Sums, case: int, group: int = 0) -> Moments | None:
+    """Moments of what a pick-up brings in a group, in win share less luck if it is known; None if there is none."""
+    won = _brought_by(sums, case, group, WON)
+    luck = None if won is None else _luck(sums, case, group)
+    return won and (less_control(won, luck) if luck else won)
+
+
+def _brought_by(sums: Sums, case: int, group: int, value: int) -> Moments | None:
+    """Moments of what a pick-up brings in a group, in win share or score; None if there is none."""
+    of = _ratio(sums, case, group, value)
+    return ratio_moments([of]) if of.below else None
+
+
+def _ratio(sums: Sums, case: int, group: int, value: int) -> RatioMoments:
+    both, unit = [0, value], PARTS if value == WON else 1
     totals, products = sums["picked"][case, group, both], sums["picked_products"][case, group]
-    if not totals[0]:
+    return RatioMoments.of(sums["blocks"], totals, products[np.ix_(both, both)], unit)
+
+
+def _luck(sums: Sums, case: int, group: int) -> Control | None:
+    """The luck after a pick-up, as a control of what it brings in win share; None unless games are judged."""
+    totals, products = sums["picked"][case, group], sums["picked_products"][case, group]
+    if len(totals) <= LUCK or int(sums["blocks"]) < FITTED_FROM:
         return None
-    unit = PARTS if value == 1 else 1
-    return ratio_moments(
-        [RatioMoments.of(sums["blocks"], totals, products[np.ix_(both, both)], unit)]
-    )
+    by_number, by_wins, _, squares = products[LUCK].tolist()
+    luck = Control(float(totals[LUCK]), float(squares), by_wins / PARTS)
+    return ratio_control(_ratio(sums, case, group, WON), luck, by_number)
 
 
 def _gains(sums: Sums, case: int, group: int = 0) -> Row:
     """What a pick-up brings, in win share and in score."""
-    row: Row = {}
-    for value, name in enumerate(("gain", "score_gain"), start=1):
-        moments = worth(sums, case, group, value)
-        row |= rate_columns(name, NO_RATE if moments is None else mean_rate([moments]))
-    return row
+    won, score = (_brought_by(sums, case, group, value) for value in (WON, SCORE))
+    less_luck = worth(sums, case, group)
+    moments = {
+        "gain": less_luck,
+        "as_won": None if less_luck == won else won,
+        "score_gain": score,
+    }
+    return {
+        column: end
+        for name, of in moments.items()
+        for column, end in rate_columns(name, mean_rate([of]) if of else NO_RATE).items()
+    }
 
 
 def _held_above_even(level: Level, specialist: int) -> Rate:
@@ -327,14 +366,34 @@ def worths(sums: Sums, cases: Ints) -> tuple[Floats, Floats]:
     Means are ratios of sums over blocks, and their errors those of the linear approximation (Cochran,
     Sampling Techniques, 1977, section 6.11). All cases have the same blocks.
     """
-    blocks, both = float(sums["blocks"]), np.concatenate([cases, cases + len(sums["picked"])])
-    numbers, wins = sums["picked"][cases, 0, :2].T.astype(np.float64)
-    numbers = np.maximum(numbers, 1)
-    means = wins / (PARTS * numbers)
-    # By how much a block's numbers and wins move each mean: (C, 2 C).
-    weights = np.hstack([np.diag(-means / numbers), np.diag(1 / (PARTS * numbers))])
-    covariance = weights @ sums["across"][np.ix_(both, both)].astype(np.float64) @ weights.T
-    return means, covariance * blocks / max(blocks - 1, 1)
+    blocks, kinds = float(sums["blocks"]), len(sums["across"]) // len(sums["picked"])
+    used = np.concatenate([cases + kind * len(sums["picked"]) for kind in range(kinds)])
+    values = sums["picked"][cases, 0].T.astype(np.float64)
+    numbers = np.maximum(values[0], 1)
+    means = values[WON] / (PARTS * numbers)
+    slopes = np.array([_slope(sums, case) for case in cases])
+    if slopes.any():
+        means -= slopes * values[LUCK] / numbers
+    # By how much a block's numbers, wins and luck move each mean: (C, 2 C) or (C, 3 C).
+    moves = [-means / numbers, 1 / (PARTS * numbers), -slopes / numbers][:kinds]
+    weights = np.hstack([np.diag(each) for each in moves])
+    covariance = weights @ sums["across"][np.ix_(used, used)].astype(np.float64) @ weights.T
+    covariance *= blocks / max(blocks - 1, 1)
+    for k in np.flatnonzero(slopes):  # fitting a slope makes errors larger; see `less_control`
+        moments = worth(sums, cases[k])
+        assert moments is not None
+        if covariance[k, k] > 0:
+            larger = sqrt(moments.variance_of_total / covariance[k, k]) / moments.n
+            covariance[k] *= larger
+            covariance[:, k] *= larger
+    return means, covariance
+
+
+def _slope(sums: Sums, case: int) -> float:
+    """How much of the luck after pick-ups is taken off what they bring."""
+    won = _brought_by(sums, case, 0, WON)
+    luck = None if won is None else _luck(sums, case, 0)
+    return slope_of(won, luck) if won and luck else 0.0
 
 
 def _from_others(sums: Sums) -> dict[int, Estimate]:
