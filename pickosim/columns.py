@@ -59,6 +59,7 @@ COUNT = Format(",")
 NUMBER = Format(",.2f")
 SIGNED_COUNT = Format("+,d")
 SIGNED = Format("+z,.2f")
+LARGE = Format(",.0f")
 RANK = Format(".3f")
 PLACE_POINTS = Format(",.3f")
 """Points that places are given in a tournament."""
@@ -193,6 +194,8 @@ _ALL = (
     _number("win_share", PERCENT, "win share", "Share of games won; a shared first place is split."),
     _number("win_share_adjusted", PERCENT, "without luck", "Win share less what the luck of the dice explains of it; of matchups that were not judged, or of fewer than 50 blocks, as it is. Only where a matchup is judged."),
     _number("luck", POINTS, "luck", "Win share that the luck of the dice brought, by the champion's judgement of every roll; null where no matchup was judged. Its mean over endless games is 0."),
+    _number("dice_share", PERCENT, "dice", "Share of the variance of one game's result that the luck of the dice explains, by the champion's judgement of every roll."),
+    _number("games_to_lead", LARGE, "games to lead", "Games after which the bot has won more than its rival, with 95 %; no upper end if it may be no better."),
     _count("ladder_place", "place", "Place among the built-in bots and the ranked one, by rating."),
     _count("place", "place", "Place at the end of a game; 1 is the best."),
     _number("place_share", PERCENT, "share", "Share of games in which the bot took that place; k players who tie share the k places that they take up, 1/k of each."),

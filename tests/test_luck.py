@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 from blocks import first_game
 from polars.testing import assert_frame_equal
+from scipy.stats import binom
 from scipy.stats import t as student
 
 import pickosim
@@ -175,6 +176,31 @@ def test_ratings_of_two_are_those_of_shares_without_luck(pair):
     assert error < 0.6 * moved * (first["win_share_high"] - first["win_share_low"]) / (2 * half)
 
 
+def test_how_much_is_luck(pair):
+    """The squared correlation of result and luck over single games, and a binomial law that is nearly normal."""
+    row = pair.luck.row(0, named=True)
+    assert (row["bot"], row["rival"]) == PAIR
+    won, luck = [], []
+    for seat, seating in enumerate((PAIR, PAIR[::-1])):
+        match = make_match(seating, "classic", 3)
+        tally = play_games(match, first_game(PAIR), 200, judge=load_bot("champion"))
+        won += (win_parts(tally.rank)[:, seat] / PARTS).tolist()
+        luck += (tally.luck[:, seat] / LUCK_ONE).tolist()
+    assert row["dice_share"] == pytest.approx(np.corrcoef(won, luck)[0, 1] ** 2, abs=1e-4)
+    assert 0.9 < row["dice_share_low"] < row["dice_share"] < row["dice_share_high"] < 1
+    drawn = np.random.default_rng(1).choice(200, (300, 200))
+    again = [
+        np.corrcoef(*np.array([won, luck]).reshape(2, 2, 200)[:, :, each].reshape(2, -1))[0, 1] ** 2
+        for each in drawn
+    ]
+    half = (row["dice_share_high"] - row["dice_share_low"]) / 2
+    assert half == pytest.approx(2 * np.std(again), rel=0.3)
+    games, share = row["games_to_lead"], row["win_share_adjusted"]
+    lost = binom.cdf(games // 2, games, share)
+    assert lost == pytest.approx(0.05, abs=0.015)
+    assert row["games_to_lead_low"] < games
+
+
 def test_a_ranked_bot_meets_its_rivals_without_luck():
     """As with --focus; what its rating says then is in `test_ratings_of_two_are_those_of_shares_without_luck`."""
     ranked, plain = (
@@ -237,7 +263,8 @@ def test_luck_has_no_mean_and_is_the_same_in_any_pieces(bots, rules, blocks):
     z = luck / np.sqrt(squares)
     assert np.abs(z).max() < 3.5
     assert abs(luck.sum()) <= len(bots) * blocks
-    assert sums["luck_grouped"].sum(axis=0).tolist() == luck.tolist()
+    won, of_games, *_ = sums["luck_grouped"].sum(axis=0).T.tolist()
+    assert (won, of_games) == (sums["wins"].sum(axis=1).tolist(), luck.tolist())
     shares = Shares([bots], [sums])
     for bot in bots:
         own, won = shares.measured(bot), shares.as_won.measured(bot)

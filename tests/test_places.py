@@ -83,7 +83,7 @@ def frames_by_hand(points: tuple[float, ...] | None = None) -> dict[str, pl.Data
         "turns": np.array([0, 6]),
     }
     rows = tournament_rows("abc", [("a", "b", "c")], [part], (), points)
-    return {name: frame.build(rows[name]) for name, frame in tables_with(points, False).items()}
+    return {name: frame.build(rows[name]) for name, frame in tables_with(points, ()).items()}
 
 
 def test_the_sums_are_those_of_a_count_by_hand():

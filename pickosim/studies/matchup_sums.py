@@ -134,7 +134,8 @@ class LuckSums(NamedTuple):
     luck_places: Ints
     """(P, P, P): of a bot's luck and another's places (in PARTS), by bot, other bot and its place."""
     luck_grouped: Ints
-    """(GROUPS, P): by group of blocks and bot."""
+    """(GROUPS, P, 5): by group of blocks and bot, over single games: what was won (in PARTS), luck, the square of each, and
+    their product."""
 
 
 @dataclass(frozen=True)
@@ -241,12 +242,15 @@ def block_sums(tallies: Sequence[Tally], bots: Bots, first: int) -> Sums:
 def luck_sums(tallies: Sequence[Tally], bots: Bots, first: int) -> Sums:
     """All of `LuckSums`, of games that were judged."""
     players = len(tallies)
-    of_bots = [by_bot(tally.luck, who) for tally, who in zip(tallies, bots, strict=True)]
-    luck = luck_of_blocks(np.sum(of_bots, axis=0))
-    places = np.zeros((luck.shape[0], players, players), np.int64)
+    seated = list(zip(tallies, bots, strict=True))
+    of_games = luck_of_blocks(np.stack([by_bot(tally.luck, who) for tally, who in seated]))
+    won = np.stack([by_bot(win_parts(tally.rank).astype(np.int64), who) for tally, who in seated])
+    luck = of_games.sum(axis=0)
+    places = np.zeros((len(luck), players, players), np.int64)
     count_places(np.stack([tally.rank for tally in tallies]), bots, places)
-    grouped = np.zeros((GROUPS, players), np.int64)
-    np.add.at(grouped, (first + np.arange(len(luck))) % GROUPS, luck)
+    of_both = np.stack([won, of_games, won**2, of_games**2, won * of_games], axis=-1)
+    grouped = np.zeros((GROUPS, *of_both.shape[2:]), np.int64)
+    np.add.at(grouped, (first + np.arange(len(luck))) % GROUPS, of_both.sum(axis=0))
     sums = LuckSums(luck.sum(axis=0), luck.T @ luck, np.tensordot(luck, places, (0, 0)), grouped)
     return dict(sums._asdict())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isclose, isfinite
+from math import ceil, isclose, isfinite, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,13 +16,16 @@ from pickosim.runs.tasks import Sums
 from pickosim.stats.intervals import (
     FITTED_FROM,
     Control,
+    Estimate,
     Moments,
+    Rate,
     less_control,
     share_interval,
+    share_rate,
     stratified_mean,
 )
 from pickosim.stats.sequential import Sprt
-from pickosim.studies.matchup_sums import forfeits_in
+from pickosim.studies.matchup_sums import GROUPS, forfeits_in
 from pickosim.studies.schedule import Matchup
 
 Points = tuple[float, ...]
@@ -176,7 +179,52 @@ def luck_in_wins(part: Sums) -> NDArray[np.float64]:
     luck, won, blocks = part["luck"], part["places"][:, 0], int(part["blocks"])
     spread = np.trace(part["luck_products"]) - luck @ luck / blocks
     common = np.einsum("aa->", part["luck_places"][:, :, 0]) - luck @ won / blocks
-    return np.asarray(part["luck_grouped"] * (common / spread if spread > 0 else 0.0))
+    return np.asarray(part["luck_grouped"][..., 1] * (common / spread if spread > 0 else 0.0))
+
+
+def dice_share(part: Sums, bot: int) -> Rate:
+    """The share of the variance of a bot's result in a single game that its luck explains.
+
+    The interval is that of the jackknife over groups of blocks (Miller 1974, "The jackknife: a review").
+    """
+    of_groups = part["luck_grouped"][:, bot].astype(np.float64)
+    played = np.bincount(np.arange(int(part["blocks"])) % GROUPS, minlength=GROUPS)
+    counted = np.column_stack([played * len(part["places"]), of_groups])[played > 0]
+
+    def share(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        games, won, luck, won2, luck2, both = sums.T
+        spread = (won2 - won**2 / games) * (luck2 - luck**2 / games)
+        common = both - won * luck / games
+        found = np.divide(common**2, spread, out=np.zeros_like(spread), where=spread > 0)
+        return np.asarray(found)
+
+    total, groups = counted.sum(axis=0), len(counted)
+    left_out = share(total - counted)
+    error = sqrt((groups - 1) / groups * float(((left_out - left_out.mean()) ** 2).sum()))
+    value = float(share(total[None])[0])
+    low, high = Estimate(value, error, groups - 1).interval()
+    return Rate(value, max(0.0, low), min(1.0, high))
+
+
+CERTAIN = 1.6448536269514722
+"""The quantile of the normal law at 95 %."""
+
+
+def games_to_lead(part: Sums, bot: int) -> Rate:
+    """After how many games a bot that is better than its one rival has won more of them, with 95 %.
+
+    By the normal law, from its share without luck and the variance of a single game. There is no upper end if the interval
+    of the share reaches a half, and nothing if the bot is not better.
+    """
+    games = int(part["blocks"]) * len(part["places"])
+    won, _, squares, *_ = part["luck_grouped"][:, bot].sum(axis=0) / PARTS
+    variance = squares / PARTS / games - (won / games) ** 2
+    shares = share_rate([adjusted(part, {bot: 1.0}, None)])
+    leads = [None if share is None else share - 0.5 for share in shares]
+    value, high, low = (
+        ceil(CERTAIN**2 * variance / lead**2) if lead and lead > 0 else None for lead in leads
+    )
+    return Rate(value, low, high)
 
 
 def luck_of(part: Sums, bot: int) -> Moments:

@@ -35,6 +35,8 @@ from pickosim.studies.shares import (
     Points,
     adjusted,
     combined,
+    dice_share,
+    games_to_lead,
     is_adjusted,
     luck_in_wins,
     luck_of,
@@ -70,6 +72,11 @@ FRAMES = frames_by_name(
         "pairs",
         "One row per bot and rival, over all matchups in which they met.",
         "bot rival games ahead± superiority score_difference± rating_difference±",
+    ),
+    Frame(
+        "luck",
+        "One row per matchup of two that was judged: how much of it is luck. The better bot comes first.",
+        "bot rival games win_share_adjusted± dice_share± games_to_lead±",
     ),
     Frame(
         "seats",
@@ -118,6 +125,7 @@ def tournament_rows(
         "matchups": _matchups(matchups, sums, points),
         "places": _places(entries),
         "pairs": _pairs(bots, matchups, sums, ratings),
+        "luck": _luck(matchups, sums),
         "seats": _seats(entries, sums),
         "specialists": _specialists(entries, specialists),
         "lengths": _counted("turns", [part["turns"] for part in sums]),
@@ -129,11 +137,16 @@ def tournament_rows(
     }
 
 
-def tables_with(points: Points | None, judged: bool) -> dict[str, Frame]:
+def tables_with(points: Points | None, judged: Collection[Matchup]) -> dict[str, Frame]:
     """The tables of a tournament; they have no columns for points or luck that there are not."""
     left_out = [] if points else ["mean_points"]
     left_out += [] if judged else ["win_share_adjusted", "luck"]
-    return {name: frame.without(*left_out) for name, frame in FRAMES.items()}
+    has_pairs = any(len(matchup) == 2 for matchup in judged)
+    return {
+        name: frame.without(*left_out)
+        for name, frame in FRAMES.items()
+        if has_pairs or name != "luck"
+    }
 
 
 def entries_of(
@@ -327,6 +340,22 @@ def _difference(part: Sums, a: int, b: int) -> Moments:
     scores, products = part["scores"], part["score_products"]
     squares = products[a, a] - 2 * products[a, b] + products[b, b]
     return moments_of(part, scores[a].sum() - scores[b].sum(), squares, len(scores))
+
+
+def _luck(matchups: Sequence[Matchup], sums: Sequence[Sums]) -> Iterator[Row]:
+    """How much of matchups of two is luck."""
+    for matchup, part in zip(matchups, sums, strict=True):
+        if len(matchup) == 2 and is_adjusted(part):
+            own = [share_rate([adjusted(part, {bot: 1.0}, None)]) for bot in (0, 1)]
+            better = int((own[1].value or 0.0) > (own[0].value or 0.0))
+            yield {
+                "bot": matchup[better],
+                "rival": matchup[1 - better],
+                "games": _games((part, better)),
+                **rate_columns("win_share_adjusted", own[better]),
+                **rate_columns("dice_share", dice_share(part, better)),
+                **rate_columns("games_to_lead", games_to_lead(part, better)),
+            }
 
 
 def _seats(entries: dict[str, list[Entry]], sums: Sequence[Sums]) -> Iterator[Row]:
@@ -591,6 +620,12 @@ VIEWS = (
         name="ratings",
         columns="bot games rating rating_error rating_field",
         chart=Dots("rating", "bot", "rating (Elo scale)", panel="rating_field", rows=_rated),
+    ),
+    View(
+        FRAMES["luck"],
+        "How much of it is luck",
+        "How much of the result of one game is dice, and after how many games the better bot has won more of them, with 95 %.",
+        text=(Listed("How much of it is luck"),),
     ),
     View(
         FRAMES["scores"],

@@ -104,7 +104,7 @@ class Tournament(OneRuleSetStudy):
     """Run a tournament between bots.
 
     Every choice of bots meets in a matchup, and every bot sits in every seat equally often, with the same dice.
-    Tables: standings, matchups, places, pairs, seats, specialists, lengths, scores.
+    Tables: standings, matchups, places, pairs, luck, seats, specialists, lengths, scores.
     """
 
     kind: ClassVar[str] = "tournament"
@@ -369,7 +369,7 @@ class Tournament(OneRuleSetStudy):
     @property
     def tables(self) -> dict[str, Frame]:
         """All; they have no columns for points or luck that there are not."""
-        return tables_with(self.place_points, bool(self.judged))
+        return tables_with(self.place_points, self.judged)
 
     @property
     def title(self) -> str:
