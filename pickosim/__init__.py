@@ -43,10 +43,10 @@ if (
     from pickosim.bots.view import Turn as Turn
     from pickosim.engine.dice import POINTS as POINTS
     from pickosim.errors import PickosimError as PickosimError
-    from pickosim.games.frames import Played as Played
+    from pickosim.games.played import Played as Played
+    from pickosim.games.played import Recording as Recording
+    from pickosim.games.played import record as record
     from pickosim.games.positions import position_line as position_line
-    from pickosim.games.recording import Recording as Recording
-    from pickosim.games.recording import record as record
     from pickosim.rule_files import Explanation as Explanation
     from pickosim.rule_files import explain_rule as explain_rule
     from pickosim.rule_files import explain_rules as explain_rules

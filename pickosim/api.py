@@ -15,14 +15,13 @@ import numpy as np
 import polars as pl
 
 from pickosim.amounts import first_few, parse_count
-from pickosim.bots.entrants import expanded
 from pickosim.bots.guard import ANSWER_SECONDS, GAME_SECONDS, check_seconds, set_answer_seconds
 from pickosim.bots.guard import answer_seconds as time_limit_of
-from pickosim.bots.loading import BotLike, as_specs, given_class
+from pickosim.bots.loading import BotLike, as_specs, expanded, given_class
 from pickosim.errors import BotError, PickosimError
 from pickosim.games.batch import play_games, play_on
-from pickosim.games.frames import Played, play_with_turns
 from pickosim.games.match import check_numbers, make_match
+from pickosim.games.played import Played, play_with_turns
 from pickosim.rule_files import differences, load_rules, options_in_use
 from pickosim.rules import RuleSet
 from pickosim.runs.folder import Manifest, RunFolder, new_folder

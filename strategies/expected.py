@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pickosim.bots.heuristics import specialist_worths
+from pickosim.bots.strategy import specialist_worths
 from pickosim.bots.view import After, FloatArray, TableView
 from pickosim.solver.valuation import Valuation
 

@@ -3,8 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from pickosim.bots.heuristics import keep_better, points_to_gain
-from pickosim.bots.strategy import Strategy
+from pickosim.bots.strategy import Strategy, keep_better, points_to_gain
 from pickosim.bots.view import BoolArray, Turn
 
 

@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from pickosim.bots.heuristics import specialist_worths
+from pickosim.bots.strategy import specialist_worths
 from pickosim.bots.view import After, FloatArray
 from pickosim.engine.rulebook import TOTALS
 from pickosim.solver.graph import Problem

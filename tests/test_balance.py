@@ -24,7 +24,7 @@ from scipy.stats import norm, t
 
 import pickosim
 from pickosim import cli
-from pickosim.bots.entrants import Entrant, make_entrants
+from pickosim.bots.loading import Entrant, make_entrants
 from pickosim.errors import PickosimError
 from pickosim.games.match import make_match
 from pickosim.games.pickups import branch_pickups

@@ -20,8 +20,16 @@ import pickosim
 from pickosim.bots import command
 from pickosim.bots.catalogue import describe
 from pickosim.bots.command import answers_in
-from pickosim.bots.entrants import check_bot_sources, expand, make_entrants, split_bot_list
-from pickosim.bots.loading import command_of, load_bot, parts_of, spec_of
+from pickosim.bots.loading import (
+    check_bot_sources,
+    command_of,
+    expand,
+    load_bot,
+    make_entrants,
+    parts_of,
+    spec_of,
+    split_bot_list,
+)
 from pickosim.bots.view import METHODS
 from pickosim.cli import run
 from pickosim.errors import AnswerError, BotError, StrategyError

@@ -27,7 +27,7 @@ from scipy.stats import binom
 import pickosim
 from pickosim import cli
 from pickosim.amounts import listed, plus_minus
-from pickosim.bots.entrants import split_bot_list
+from pickosim.bots.loading import split_bot_list
 from pickosim.errors import PickosimError
 from pickosim.games.batch import play_games
 from pickosim.games.match import make_match

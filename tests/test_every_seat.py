@@ -13,7 +13,7 @@ import pytest
 import pickosim
 from pickosim.games.batch import Batch, play_games
 from pickosim.games.match import make_match
-from pickosim.games.recording import record_games
+from pickosim.games.played import record_games
 from pickosim.learning import net as nets
 from pickosim.learning.features import features_of, layout_for
 from pickosim.learning.fit import Fit, errors_of, in_turn, new_parameters, targets_of, with_rivals

@@ -34,7 +34,7 @@ from pickosim.engine.tally import PARTS
 from pickosim.errors import BotError, PickosimError
 from pickosim.games.batch import play_games
 from pickosim.games.match import make_match
-from pickosim.games.recording import record_games
+from pickosim.games.played import record_games
 from pickosim.games.trace import trace_games, traced_game
 from pickosim.learning import layers
 from pickosim.learning import net as nets

@@ -31,10 +31,10 @@ TOOLS = sorted((ROOT / "tools").glob("*.py"))
 LAYERS = {
     "": "errors files amounts rules rule_files columns",
     "engine": "kernels dice rulebook log table turn claim tally results",
-    "bots": "view strategy heuristics memory simple digest guard keeper command loading catalogue entrants",
+    "bots": "view strategy memory simple digest guard keeper command loading catalogue",
     "solver": "graph law solve valuation rolling",
     "learning": "features layers net weights fit",
-    "games": "match ask judge batch positions pickups recording frames trace check",
+    "games": "match ask judge batch positions pickups played trace check",
     " ": "turn_odds",
     "stats": "distributions intervals ratings sequential",
     "runs": "tasks progress folder workers run",

@@ -19,7 +19,7 @@ from pickosim.amounts import (
     parse_share,
     split_list,
 )
-from pickosim.bots.entrants import check_bot_sources, make_entrants
+from pickosim.bots.loading import check_bot_sources, make_entrants
 from pickosim.errors import PickosimError
 from pickosim.studies.options import make_options
 from pickosim.studies.schedule import (

@@ -13,7 +13,7 @@ import pickosim
 from pickosim.bots.strategy import Strategy
 from pickosim.columns import COLUMNS, by_name, percentage
 from pickosim.errors import PickosimError
-from pickosim.games.frames import Played
+from pickosim.games.played import Played
 from pickosim.games.trace import trace_games
 from pickosim.rule_files import PRESETS
 from pickosim.rules import SPECIALISTS
@@ -388,7 +388,7 @@ def test_turns_are_what_the_traces_tell(rules):
 
 def test_turns_do_not_depend_on_how_many_games_are_logged_at_once(monkeypatch):
     whole = pickosim.play(["eager", "random"], games=50, turns=True)
-    monkeypatch.setattr("pickosim.games.frames.LOGGED", 7)
+    monkeypatch.setattr("pickosim.games.played.LOGGED", 7)
     parts = pickosim.play(["eager", "random"], games=50, turns=True)
     assert_frame_equal(parts.turns, whole.turns)
     assert_frame_equal(parts.seats, whole.seats)

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import pickosim
-from pickosim.bots.entrants import make_entrants
-from pickosim.bots.loading import load_bot
+from pickosim.bots.loading import load_bot, make_entrants
 from pickosim.cli import run
 from pickosim.engine.tally import PARTS, win_parts
 from pickosim.errors import PickosimError

@@ -12,7 +12,7 @@ from rule_pages import SECTION, classic_file, rules_page
 
 from pickosim.bots.simple import ATTRIBUTES
 from pickosim.columns import Frame
-from pickosim.games.frames import PLAY_FRAMES, SAVED_GAMES
+from pickosim.games.played import PLAY_FRAMES, SAVED_GAMES
 from pickosim.games.positions import POSITIONS
 from pickosim.rule_files import rules_schema
 from pickosim.studies.kinds import KINDS, study_kind

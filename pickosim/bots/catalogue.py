@@ -16,7 +16,7 @@ from typing import Any, get_type_hints
 
 from pickosim.bots.command import Command
 from pickosim.bots.digest import command_files
-from pickosim.bots.loading import ENTRY_POINTS, built_in_bots, installed_bots, load_bot, parts_of
+from pickosim.bots.loading import ENTRY_POINTS, built_in_bots, installed_bots, load_bot, name_in
 from pickosim.bots.strategy import Strategy
 from pickosim.bots.view import METHODS
 from pickosim.errors import BotError, PickosimError
@@ -85,11 +85,13 @@ def describe(spec: str) -> Description:
     """The description of one bot, by name or path."""
     kind = type(load_bot(spec))
     text = _docstring(kind)
+    # To the end of the paragraph.
+    origin = re.search(r"^Origin:(.+?)(?:\n\s*\n|\Z)", text, re.MULTILINE | re.DOTALL)
     return Description(
         name=spec,
         summary=text.partition("\n")[0],
         text=text,
-        origin=_origin(text),
+        origin=" ".join(origin[1].split()) if origin else "",
         parameters=tuple(_parameter(kind, each) for each in fields(kind) if each.init),  # type: ignore[arg-type]
         decisions={method: _decided_by(kind, method) for method in OPTIONAL},
         source=_source(spec),
@@ -107,19 +109,11 @@ def _docstring(kind: type[Strategy]) -> str:
     return inspect.cleandoc(module.__doc__ or "") if module else ""
 
 
-def _origin(text: str) -> str:
-    """The text after `Origin:` in a docstring, to the end of the paragraph."""
-    match = re.search(r"^Origin:(.+?)(?:\n\s*\n|\Z)", text, re.MULTILINE | re.DOTALL)
-    return " ".join(match[1].split()) if match else ""
-
-
 def _parameter(kind: type[Strategy], each: Field[Any]) -> Parameter:
     shown = inspect.formatannotation(get_type_hints(kind)[each.name])
-    if each.default is not MISSING:
-        return Parameter(each.name, shown, each.default)
-    if each.default_factory is not MISSING:
-        return Parameter(each.name, shown, each.default_factory())
-    return Parameter(each.name, shown, None, required=True)
+    default = each.default if each.default_factory is MISSING else each.default_factory()
+    required = default is MISSING
+    return Parameter(each.name, shown, None if required else default, required)
 
 
 def _decided_by(kind: type[Strategy], method: str) -> str:
@@ -139,7 +133,7 @@ def _file(kind: type[Strategy]) -> str:
 
 
 def _source(spec: str) -> str:
-    name = parts_of(spec)[0]
+    name = name_in(spec)
     if name in built_in_bots():
         return BUILT_IN
     if name not in installed_bots():
@@ -171,12 +165,10 @@ def write_bot(
 
 def bot_source(path: Path, template: str = "bot") -> str:
     """The source of a new bot, from the template of that name."""
-    text = (
-        files("pickosim.bots")
-        .joinpath("templates", f"{template}.py.txt")
-        .read_text(encoding="utf-8")
+    source = files("pickosim.bots").joinpath("templates", f"{template}.py.txt")
+    return Template(source.read_text(encoding="utf-8")).substitute(
+        name=class_name(path), file=shlex.quote(path.as_posix())
     )
-    return Template(text).substitute(name=class_name(path), file=shlex.quote(path.as_posix()))
 
 
 def class_name(path: Path) -> str:
@@ -187,24 +179,16 @@ def class_name(path: Path) -> str:
             f"{path} is not a valid file name for a bot. Use letters, digits and _, no digit first, no "
             f"Python keyword, and the ending .py, e.g. {path.parent / _possible(stem)}."
         )
-    name = _camel_case(stem)
+    name = "".join(word[:1].upper() + word[1:] for word in stem.split("_"))
     if not name.isidentifier():
         return f"Bot{name}"
     # The imported classes keep their names; Python keywords are not allowed as names.
-    imported = (
-        *("After", "FloatArray", "Strategy", "Turn", "Valuation"),
-        *("SimpleStrategy", "SimpleTurn"),
-    )
-    return f"{name}Bot" if name in imported or keyword.iskeyword(name) else name
-
-
-def _camel_case(stem: str) -> str:
-    return "".join(word[:1].upper() + word[1:] for word in stem.split("_"))
+    used = ["After", "FloatArray", "Strategy", "Turn", "Valuation", "SimpleStrategy", "SimpleTurn"]
+    return f"{name}Bot" if name in used or keyword.iskeyword(name) else name
 
 
 def _possible(stem: str) -> str:
     """The valid file name that is closest to a stem."""
     word = re.sub(r"\W+", "_", stem.partition(".")[0]).strip("_")
-    if not word:
-        return "my_bot.py"
-    return f"{word}.py" if word.isidentifier() and not keyword.iskeyword(word) else f"bot_{word}.py"
+    possible = word.isidentifier() and not keyword.iskeyword(word)
+    return f"{word}.py" if possible else f"bot_{word}.py" if word else "my_bot.py"

@@ -4,6 +4,8 @@ A name is looked up in `strategies/` and among the entry points `pickosim.strate
 packages; a path is a Python file with strategy classes. It can import modules that are beside it. What follows `cmd:`
 is a program that answers over its standard input and output. From Python, a bot can be a class or an instance too:
 those are kept by name, so that runs name them like any other, and sent to workers.
+
+The bots of a run are entrants: each has a unique name and the digest of its source, and its files can be sent as parcels.
 """
 
 from __future__ import annotations
@@ -14,17 +16,20 @@ import inspect
 import linecache
 import os
 import pkgutil
+import posixpath
 import re
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from dataclasses import MISSING, Field, fields, replace
-from functools import partial
+from dataclasses import MISSING, Field, dataclass, fields, replace
+from functools import lru_cache, partial
 from hashlib import sha256
 from importlib.metadata import entry_points
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from threading import RLock
 from traceback import walk_tb
@@ -32,7 +37,7 @@ from types import ModuleType, NoneType
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args, get_origin, get_type_hints
 
 import pickosim.strategies
-from pickosim.amounts import split_list
+from pickosim.amounts import expand_range, split_list
 from pickosim.bots.command import Command, command_class
 from pickosim.bots.digest import (
     OPENED,
@@ -42,12 +47,14 @@ from pickosim.bots.digest import (
     data_files,
     digest_of,
     imported_files,
+    parameter_files,
     source_digest,
+    source_files,
 )
 from pickosim.bots.guard import Guard, guarded, place_in_bot, time_limit
 from pickosim.bots.strategy import Strategy, bot_name, with_parameters
-from pickosim.errors import AnswerError, BotError, suggest
-from pickosim.files import read_regular
+from pickosim.errors import AnswerError, BotError, PickosimError, suggest
+from pickosim.files import Parcel, make_parcel, read_regular
 
 
 class Given(NamedTuple):
@@ -58,31 +65,30 @@ class Given(NamedTuple):
 
 
 _given_bots: dict[str, Given] = {}
-_given_classes: dict[str, type[Strategy]] = {}
 _received: dict[str, bytes] = {}
 """What bots were unpacked from, or packed to."""
 
 
 def give(bot: Strategy, spec: str | None = None) -> str:
-    """Keep a bot; the spec to load it by. A class that is defined anew takes the place of the old one."""
-    kind = type(bot)
-    if _given_classes.get(kind.__name__) is not kind:
-        for spec in [spec for spec in _given_bots if class_in(spec) == kind.__name__]:
-            del _given_bots[spec]
-        _given_classes[kind.__name__] = kind
-    spec = spec or with_parameters(kind.__name__, bot)
-    _given_bots[spec] = Given(bot, source_digest(bot))
+    """Keep a bot; the spec to load it by."""
+    spec = spec or with_parameters(type(bot).__name__, bot)
+    _keep(spec, Given(bot, source_digest(bot)))
     return spec
 
 
-def class_in(spec: str) -> str:
-    """What a spec names, without parameters."""
-    return spec.partition(":")[0]
+def _keep(spec: str, given: Given) -> None:
+    """Keep a bot; a class that is defined anew takes the place of the old one."""
+    name = name_in(spec)
+    if given_class(name) is not type(given.bot):
+        for other in [other for other in _given_bots if name_in(other) == name]:
+            del _given_bots[other]
+    _given_bots[spec] = given
 
 
 def given_class(name: str) -> type[Strategy] | None:
     """The class of that name, if a bot of it was given."""
-    return _given_classes.get(name)
+    kinds = (type(given.bot) for spec, given in _given_bots.items() if name_in(spec) == name)
+    return next(kinds, None)
 
 
 def bot_digest(spec: str, bot: Strategy) -> str:
@@ -93,7 +99,7 @@ def bot_digest(spec: str, bot: Strategy) -> str:
 
 def given_classes(specs: Iterable[str]) -> list[str]:
     """The names of the classes, of some bots, that were given."""
-    return sorted({class_in(spec) for spec in specs if spec in _given_bots})
+    return sorted({name_in(spec) for spec in specs if spec in _given_bots})
 
 
 def packed(specs: Iterable[str]) -> dict[str, bytes]:
@@ -119,9 +125,7 @@ def unpack(bots: dict[str, bytes]) -> None:
 
     for spec, content in bots.items():
         if _received.get(spec) != content:
-            known: Given = cloudpickle.loads(content)
-            _given_classes[class_in(spec)] = type(known.bot)
-            _given_bots[spec] = known
+            _keep(spec, cloudpickle.loads(content))
             _received[spec] = content
 
 
@@ -147,6 +151,11 @@ def parts_of(spec: str) -> list[str]:
     return [parts[1], parts[2]] if parts else [spec]
 
 
+def name_in(spec: str) -> str:
+    """What a spec names, without parameters: a bot, a class, a file or a command."""
+    return parts_of(spec)[0]
+
+
 def is_command(spec: str) -> bool:
     """Whether a spec names a program."""
     return spec.startswith(COMMAND)
@@ -154,13 +163,13 @@ def is_command(spec: str) -> bool:
 
 def is_file(spec: str) -> bool:
     """Whether a spec names a Python file, not a bot that is built in or installed, nor a program."""
-    return not is_command(spec) and parts_of(spec)[0].endswith(".py")
+    return not is_command(spec) and name_in(spec).endswith(".py")
 
 
 def command_of(spec: str) -> tuple[str, ...]:
     """The words of a command: the program and its arguments."""
     try:
-        words = tuple(shlex.split(parts_of(spec)[0].removeprefix(COMMAND)))
+        words = tuple(shlex.split(name_in(spec).removeprefix(COMMAND)))
     except ValueError as error:
         raise BotError(
             f"{spec}: the command has an open quote or a backslash at its end."
@@ -188,7 +197,7 @@ def built_in_bots() -> list[str]:
 
 def names_built_in(spec: str) -> bool:
     """Whether a spec names a built-in bot: to load it runs no code but pickosim's own."""
-    return parts_of(spec)[0] in built_in_bots()
+    return name_in(spec) in built_in_bots()
 
 
 def installed_bots() -> list[str]:
@@ -200,7 +209,7 @@ def spec_digest(spec: str) -> str:
     """A digest of the files that a spec names, which are not run; nothing for a bot without a path."""
     if is_command(spec):
         return digest_of(command_files(command_of(spec)))
-    return sha256(source_of(_place(spec))).hexdigest()[:16] if is_file(spec) else ""
+    return sha256(source_of(_place_of(name_in(spec)))).hexdigest()[:16] if is_file(spec) else ""
 
 
 _places: ContextVar[Mapping[str, Path] | None] = ContextVar("_places", default=None)
@@ -217,11 +226,6 @@ def files_at(places: Mapping[str, Path]) -> Iterator[None]:
         _places.reset(token)
 
 
-def _place(spec: str) -> Path:
-    """Where the file is that a spec names."""
-    return _place_of(parts_of(spec)[0])
-
-
 def _place_of(path: str) -> Path:
     """Where a file is that a spec names by this path."""
     return (_places.get() or {}).get(path, Path(path))
@@ -233,10 +237,12 @@ def load_bot(spec: str) -> Strategy:
         return replace(_given_bots[spec].bot)  # type: ignore[type-var]
     source, *rest = parts_of(spec)
     parameters = _parameters(spec, rest.pop()) if rest and "=" in rest[-1] else {}
+    kind: type[Strategy]
     if is_command(spec):
-        kind = _class_of_command(source)
+        with _loading(source):
+            kind = command_class(command_of(source))
     elif is_file(spec):
-        kind = _class_in_file(spec, _place(spec), rest.pop(0) if rest else None)
+        kind = _class_in_file(spec, _place_of(source), rest.pop(0) if rest else None)
     else:
         kind = _class_by_name(source)
     if rest:
@@ -307,7 +313,11 @@ def spec_of(strategy: Strategy) -> str:
 def _class_by_name(name: str) -> type[Strategy]:
     built_in = built_in_bots()
     if name in built_in:
-        return _only_class(name, _classes(_built_in_module(name)))
+        module = f"{pickosim.strategies.__name__}.{name.replace('-', '_')}"
+        place = find_spec(module)
+        with _loading(str(place.origin if place else name)):
+            loaded = importlib.import_module(module)
+        return _only_class(name, _classes(loaded))
     installed = installed_bots()
     if name in installed:
         return _class_of_entry_point(name)
@@ -325,27 +335,14 @@ def _class_by_name(name: str) -> type[Strategy]:
     )
 
 
-def _built_in_module(name: str) -> ModuleType:
-    module = f"pickosim.strategies.{name.replace('-', '_')}"
-    place = find_spec(module)
-    where = str(place.origin if place else name)
-    with _loading(where):
-        return importlib.import_module(module)
-
-
 def _class_of_entry_point(name: str) -> type[Strategy]:
     entry = entry_points(group=ENTRY_POINTS)[name]
     where = f"The bot {name} ({entry.value})"
     with _loading(where):
         kind = entry.load()
     if not (isinstance(kind, type) and issubclass(kind, Strategy)):
-        raise BotError(f"The bot {name} ({entry.value}) is not a subclass of pickosim.Strategy.")
+        raise BotError(f"{where} is not a subclass of pickosim.Strategy.")
     return kind
-
-
-def _class_of_command(source: str) -> type[Strategy]:
-    with _loading(source):
-        return command_class(command_of(source))
 
 
 def _class_in_file(spec: str, path: Path, name: str | None) -> type[Strategy]:
@@ -373,11 +370,9 @@ def _module_from(path: Path) -> ModuleType:
     with _one_at_a_time:
         files = digest_of({str(path.resolve()): path, **imported_files(path)})
         name = f"{_FILE_MODULE}{path.stem}_{files}"
-        if name in sys.modules and _data_then.get(name, "") in (
-            "",
-            _data_digest(sys.modules[name]),
-        ):
-            return sys.modules[name]
+        known = sys.modules.get(name)
+        if known and _data_then.get(name) in (None, _data_digest(known)):
+            return known
         module = ModuleType(name)
         module.__file__ = str(path)
         module.__dict__["__builtins__"] = {**vars(builtins), "__import__": _importer(path)}
@@ -415,15 +410,9 @@ def source_of(path: Path) -> bytes:
 
 
 def _loading(
-    where: str, opens: Callable[[str], object] | None = None
-) -> AbstractContextManager[Guard]:
-    return _guarded(where, partial(_unloadable, where), opens)
-
-
-def _guarded(
     where: str,
-    explained: Callable[[BaseException], BotError],
     opens: Callable[[str], object] | None = None,
+    explained: Callable[[BaseException], BotError] | None = None,
 ) -> AbstractContextManager[Guard]:
     """Run code of a bot while it is loaded or made."""
 
@@ -431,8 +420,9 @@ def _guarded(
         return f"{where} has not loaded within {time_limit():g} seconds"
 
     def error_of(error: BaseException, expired: bool) -> BaseException:
-        return BotError(f"{what()}.") if expired else explained(error)
+        return BotError(f"{what()}.") if expired else (explained or unloadable)(error)
 
+    unloadable = partial(_unloadable, where)
     return guarded(what, error_of, opens)
 
 
@@ -449,11 +439,7 @@ def _importer(path: Path) -> Callable[..., ModuleType]:
     """
 
     def import_(
-        name: str,
-        globals: Mapping[str, Any] | None = None,
-        locals: Mapping[str, object] | None = None,
-        fromlist: Sequence[str] = (),
-        level: int = 0,
+        name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
     ) -> ModuleType:
         helper = beside(path, name) if level == 0 else None
         if helper is not None:
@@ -480,21 +466,16 @@ def _data_digest(module: ModuleType) -> str:
 
 def _unloadable(where: str, error: BaseException) -> BotError:
     """The error of a bot that does not load, with the line if it is in the file `where`."""
-    line, reason = _line_in(error, where), str(error)
+    frames, reason = walk_tb(error.__traceback__), str(error)
+    lines = [line for frame, line in frames if frame.f_code.co_filename == where]
     if isinstance(error, SyntaxError) and error.filename == where:
-        line, reason = f", line {error.lineno}", error.msg
+        lines, reason = [error.lineno or 0], error.msg
+    line = f", line {lines[-1]}" if lines else ""
     if isinstance(error, AnswerError):
         return BotError(f"{where} does not load: it {reason}.")
     if not isinstance(error, BotError):
         reason = f"{type(error).__name__}: {reason}"
     return BotError(f"{where}{line} does not load: {reason.rstrip(': .')}.")
-
-
-def _line_in(error: BaseException, path: str) -> str:
-    """The line of a bot's file that raised an exception, e.g. `, line 12`."""
-    frames = walk_tb(error.__traceback__)
-    lines = [line for frame, line in frames if frame.f_code.co_filename == path]
-    return f", line {lines[-1]}" if lines else ""
 
 
 def _classes(module: ModuleType) -> dict[str, type[Strategy]]:
@@ -553,7 +534,7 @@ def _made(spec: str, kind: type[Strategy], texts: Mapping[str, str]) -> Strategy
     opened: set[Path] = set()
     home = getattr(sys.modules.get(kind.__module__), "__file__", None)
     keep = None if home is None else _kept(opened, Path(home))
-    with _guarded(spec, lambda error: _unmakeable(spec, kind, error), keep):
+    with _loading(spec, keep, partial(_unmakeable, spec, kind)):
         made = kind(**_values(spec, kind, texts))
     if opened:
         vars(made)[OPENED] = opened
@@ -605,3 +586,152 @@ def _value(spec: str, name: str, text: str, kind: Any) -> object:
         wanted = _WANTED.get(kind, objection)
         raise BotError(f'{spec}: {name} must be {wanted}, not "{text}".') from error
     return _place_of(str(value)) if isinstance(value, Path) else value
+
+
+# ------------------------------------------------------------------------------- the bots of a run
+
+MAX_ENTRANTS = 1000
+
+ALL = "all"
+"""Stands for all built-in bots, wherever bots are listed."""
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A bot in a run: its unique name, the spec to load it by, and the digests of its source and data."""
+
+    name: str
+    spec: str
+    source: str
+    """Digest of all files that it is written in."""
+    file: str = ""
+    """Digest of the file that a path names; it is compared before the file is loaded."""
+
+
+def make_entrants(bots: Sequence[BotLike]) -> list[Entrant]:
+    """The entrants for a list of bots: ranges of parameters expanded, copies of a bot numbered.
+
+    `threshold:target=21..30` enters ten bots, `all` the built-in ones; `eager eager` enters `eager` and `eager#2`.
+    """
+    if isinstance(bots, str):
+        raise PickosimError(f'Pass the bots as a list, e.g. ["{bots}", "random"].')
+    specs = expanded(as_specs(bots))
+    if len(specs) > MAX_ENTRANTS:
+        raise PickosimError(
+            f"{len(specs):,} bots are too many; at most {MAX_ENTRANTS:,} can enter."
+        )
+    entrants = []
+    for spec, name in zip(specs, numbered(specs), strict=True):
+        file = spec_digest(spec)
+        bot = load_bot(spec)
+        if given_class(name_in(spec)) is type(bot):
+            give(bot, spec)  # "MyBot:target=25" of a class that was given
+        entrants.append(Entrant(name, spec, bot_digest(spec, bot), file))
+    return entrants
+
+
+def numbered(names: Iterable[str]) -> list[str]:
+    """Unique names: a second `eager` is `eager#2`."""
+    copies: Counter[str] = Counter()
+    unique = []
+    for name in names:
+        copies[name] += 1
+        unique.append(name if copies[name] == 1 else f"{name}#{copies[name]}")
+    return unique
+
+
+def split_bot_list(text: str) -> list[str]:
+    """The specs of a list such as eager,threshold:target=25; commas also separate parameters."""
+    specs: list[str] = []
+    for part in split_list(text):
+        if specs and ":" in specs[-1] and re.match(r"\w+\s*=", part):
+            specs[-1] += f",{part}"
+        else:
+            specs.append(part)
+    return specs
+
+
+def expanded(specs: Iterable[str]) -> list[str]:
+    """All specs that a list stands for; see `expand`."""
+    return [single for spec in specs for single in expand(spec)]
+
+
+def expand(spec: str) -> Iterator[str]:
+    """All specs that `all`, or a spec with ranges, stands for; the last range varies fastest."""
+    if spec == ALL:
+        yield from built_in_bots()
+        return
+    *front, last = parts_of(spec)
+    if not front or "=" not in last:
+        yield spec
+        return
+    parameters = [part.partition("=") for part in split_list(last)]
+    values = [expand_range(value.strip()) for _, _, value in parameters]
+    for choice in product(*values):
+        written = (
+            f"{name}{equals}{value}"
+            for (name, equals, _), value in zip(parameters, choice, strict=True)
+        )
+        yield ":".join([*front, ",".join(written)])
+
+
+def check_bot_sources(entrants: Iterable[Entrant]) -> None:
+    """Raise an error if the source or data of a bot has changed since it entered the run.
+
+    A file is compared before it is loaded: of one that has changed, nothing is run.
+    """
+    for entrant in entrants:
+        _compare(entrant.spec, entrant.file, spec_digest(entrant.spec))
+        bot = load_bot(entrant.spec)
+        _compare(entrant.spec, entrant.source, bot_digest(entrant.spec, bot))
+
+
+def _compare(spec: str, then: str, now: str) -> None:
+    if then != now:
+        raise BotError(
+            f"The source of {spec} has changed since the run began, or its data "
+            f"(digest {then or 'none'} then, {now or 'none'} now). Restore it, or start a new run."
+        )
+
+
+# -------------------------------------------------------------------------- files of bots as parcels
+
+
+@lru_cache(maxsize=4096)
+def bot_parcels(entrants: tuple[Entrant, ...]) -> dict[str, Parcel]:
+    """The files of bots that are named by a path, by that path: the source, what it imports, and data.
+
+    Files are laid out so that the source finds them; one that a parameter names is a parcel of its own. Not in a parcel:
+    programs, installed packages, packages on Python's path, and data files named by an absolute path. A worker has to
+    have those.
+    """
+    by_path: dict[str, dict[str, Path]] = {}
+    for entrant in entrants:
+        if is_file(entrant.spec):
+            path = name_in(entrant.spec)
+            by_path.setdefault(path, {Path(path).name: Path(path)}).update(_files_of(entrant.spec))
+        for file in parameter_files(load_bot(entrant.spec)).values():
+            by_path[str(file)] = {file.name: file}
+    return {path: make_parcel(_within(Path(path), files)) for path, files in by_path.items()}
+
+
+def _files_of(spec: str) -> Iterator[tuple[str, Path]]:
+    """The files of a bot by their paths from its folder, in which all modules are put."""
+    bot = load_bot(spec)
+    by_parameter = parameter_files(bot)
+    for name, path in source_files(bot).items():
+        if name in by_parameter:
+            continue
+        _, is_data, data = name.partition(" ")
+        if not is_data and "." not in name and path.name != "__init__.py":
+            yield path.name, path
+        elif is_data and not Path(data).is_absolute():
+            yield posixpath.normpath(Path(data).as_posix()), path
+
+
+def _within(bot: Path, files: dict[str, Path]) -> dict[str, Path]:
+    """The same files by their paths from a folder that contains them all; the bot's own comes first."""
+    above = max(name.split("/").count("..") for name in files)
+    folders = bot.absolute().parent.parts[1:]
+    prefix = "/".join(folders[len(folders) - above :])
+    return {posixpath.normpath(posixpath.join(prefix, name)): path for name, path in files.items()}

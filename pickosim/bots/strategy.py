@@ -1,4 +1,4 @@
-"""The base class of bots: two required methods, five more with defaults.
+"""The base class of bots: two required methods, five more with defaults; and heuristics.
 
 Every method is called once for many games and returns one entry per game. Parameters are dataclass
 fields: annotate them in the class body, with a default.
@@ -35,8 +35,9 @@ from typing import Any, ClassVar, dataclass_transform
 import numpy as np
 from numpy.typing import NDArray
 
-from pickosim.bots.view import METHODS, BoolArray, IntArray, Turn
-from pickosim.rules import RuleSet
+from pickosim.bots.view import METHODS, BoolArray, FloatArray, IntArray, Turn
+from pickosim.engine.dice import POINTS
+from pickosim.rules import SPECIALISTS, WORM, RuleSet
 
 
 @dataclass_transform()
@@ -140,3 +141,55 @@ def with_parameters(name: str, strategy: Strategy) -> str:
         if getattr(strategy, field.name) != field.default
     ]
     return f"{name}:{','.join(changed)}" if changed else name
+
+
+# ------------------------------------------------------------------- heuristics that several bots share
+
+RANKING = ("sitting-hen", "canned-worm", "apple", "golden-die", "weasel", "raven")
+"""Specialists, the most valuable first."""
+
+_RANK = np.array([RANKING.index(name) for name in SPECIALISTS])
+_CLAIM_BONUS = 100
+
+
+def points_to_gain(turn: Turn) -> IntArray:
+    """(n, 7): a score per face for `Turn.best`: its points.
+
+    When only exact-only tiles are left on the grill, a large total is useless: then fewer points score
+    higher, and a face that makes a claim possible at once scores highest.
+    """
+    points = turn.counts * POINTS
+    if not turn.rules.exact_only:
+        return points
+    exact_only = np.isin(turn.tiles, turn.rules.exact_only)
+    small_wanted = np.logical_not((turn.grill & ~exact_only).any(axis=1))
+    if not small_wanted.any():
+        return points
+    scores = np.where(small_wanted[:, None], _CLAIM_BONUS * claims_at_once(turn) - points, points)
+    return scores.astype(np.int16)
+
+
+def claims_at_once(turn: Turn) -> BoolArray:
+    """(n, 7): whether setting a face aside gives a total that can claim a tile."""
+    claimable = np.zeros(turn.counts.shape, np.bool_)
+    for face in range(1, WORM + 1):
+        worm = turn.has_worm | (face == WORM)
+        total = turn.total + turn.counts[:, face] * POINTS[face]
+        claimable[:, face] = turn.legal[:, face] & worm & turn.can_claim_with(total)
+    return claimable
+
+
+def keep_better(turn: Turn) -> BoolArray:
+    """(n,): whether the new specialist ranks higher than the one held."""
+    new, held = _RANK[turn.new_specialist], _RANK[turn.holds[:, 0]]
+    better: BoolArray = new < held
+    return better
+
+
+def specialist_worths(bot: object) -> FloatArray:
+    """(S + 1,): what each specialist is worth by the bot's parameter of that name, 0 without one.
+
+    The last entry is 0: index -1 means that no specialist is held.
+    """
+    worths = [getattr(bot, name.replace("-", "_"), 0.0) for name in SPECIALISTS]
+    return np.array([*worths, 0.0])

@@ -16,8 +16,7 @@ from pickosim.errors import PickosimError
 
 def complete_bots(incomplete: str) -> list[str]:
     """Bots by name and the files beside; of a list with commas, the last one."""
-    from pickosim.bots.entrants import ALL
-    from pickosim.bots.loading import built_in_bots, installed_bots
+    from pickosim.bots.loading import ALL, built_in_bots, installed_bots
 
     before, comma, begun = incomplete.rpartition(",")
     names = [*built_in_bots(), *installed_bots(), ALL, *_files(begun, ".py")]

@@ -20,7 +20,7 @@ from pickosim.amounts import first_few
 from pickosim.columns import Frame
 from pickosim.errors import PickosimError, lacking, suggest
 from pickosim.files import write_whole
-from pickosim.games.frames import PLAY_FRAMES, Played
+from pickosim.games.played import PLAY_FRAMES, Played
 from pickosim.reports.layout import breakable
 from pickosim.reports.views import Cells, findings_of, shown_columns, shown_views
 from pickosim.rule_files import as_arguments, complete_rules, option_texts, rules_text

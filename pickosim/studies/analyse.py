@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pydantic.dataclasses import dataclass
 
 from pickosim.amounts import LANE, listed, plus_minus, quoted
-from pickosim.bots.entrants import Entrant, make_entrants
+from pickosim.bots.loading import Entrant, make_entrants
 from pickosim.bots.view import Turn
 from pickosim.columns import Frame, Row, frames_by_name
 from pickosim.engine.dice import FACES, rolls

@@ -18,8 +18,15 @@ import polars as pl
 
 from pickosim.amounts import LANE
 from pickosim.bots.command import Command
-from pickosim.bots.entrants import Entrant, bot_parcels, check_bot_sources, make_entrants
-from pickosim.bots.loading import files_at, load_bot, parts_of
+from pickosim.bots.loading import (
+    Entrant,
+    bot_parcels,
+    check_bot_sources,
+    files_at,
+    load_bot,
+    make_entrants,
+    parts_of,
+)
 from pickosim.bots.simple import SimpleStrategy
 from pickosim.engine.rulebook import rulebook
 from pickosim.engine.tally import Tally, new_tally

@@ -25,7 +25,7 @@ from pickosim.amounts import (
     sentence,
     split_list,
 )
-from pickosim.bots.entrants import Entrant, make_entrants
+from pickosim.bots.loading import Entrant, make_entrants
 from pickosim.columns import Frame, Row
 from pickosim.errors import PickosimError, suggest
 from pickosim.games.match import make_match

@@ -18,13 +18,12 @@ from numpy.typing import NDArray
 from pydantic.dataclasses import dataclass
 
 from pickosim.amounts import quoted
-from pickosim.bots.entrants import Entrant, make_entrants
-from pickosim.bots.loading import load_bot
+from pickosim.bots.loading import Entrant, load_bot, make_entrants
 from pickosim.columns import POINTS, Frame, Row, frames_by_name, percent
 from pickosim.engine.tally import PARTS, Tally
 from pickosim.errors import PickosimError
 from pickosim.games.match import make_match
-from pickosim.games.recording import Recording, record_games
+from pickosim.games.played import Recording, record_games
 from pickosim.learning.fit import errors_of, in_turn
 from pickosim.learning.net import knows_all
 from pickosim.learning.weights import Learned, Weights, adapted

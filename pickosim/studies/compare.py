@@ -15,7 +15,7 @@ from pydantic import AfterValidator
 from pydantic.dataclasses import dataclass
 
 from pickosim.amounts import listed, quoted, sentence
-from pickosim.bots.entrants import Entrant, expanded, make_entrants
+from pickosim.bots.loading import Entrant, expanded, make_entrants
 from pickosim.columns import Frame, Row, percent
 from pickosim.errors import PickosimError, RulesError
 from pickosim.games.match import make_match

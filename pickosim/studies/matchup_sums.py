@@ -15,10 +15,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from pickosim.bots.entrants import Entrant
+from pickosim.bots.loading import Entrant
 from pickosim.engine.kernels import as_int, inlined, kernel
 from pickosim.engine.tally import PARTS, Tally, luck_of_blocks, win, win_parts
-from pickosim.games.frames import saved_games
+from pickosim.games.played import saved_games
 from pickosim.rules import RuleSet
 from pickosim.runs.tasks import Sums
 from pickosim.studies.arms import Arm, ArmsJob, Chunk, is_judged, play_arm, the_judge

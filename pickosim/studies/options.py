@@ -29,9 +29,8 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Validat
 from pydantic.dataclasses import dataclass as checked_dataclass
 
 from pickosim.amounts import parse_count, parse_share, split_list
-from pickosim.bots.entrants import make_entrants, split_bot_list
 from pickosim.bots.guard import ANSWER_SECONDS, check_seconds
-from pickosim.bots.loading import as_specs
+from pickosim.bots.loading import as_specs, make_entrants, split_bot_list
 from pickosim.bots.strategy import Strategy
 from pickosim.errors import PickosimError, suggest
 from pickosim.rule_files import complete_rules, load_rules

@@ -10,8 +10,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 from pydantic.dataclasses import dataclass
 
 from pickosim.amounts import quoted
-from pickosim.bots.entrants import Entrant, make_entrants
-from pickosim.bots.loading import built_in_bots
+from pickosim.bots.loading import Entrant, built_in_bots, make_entrants
 from pickosim.columns import Frame, Row, frames_by_name
 from pickosim.engine.tally import PARTS
 from pickosim.runs.tasks import Sums

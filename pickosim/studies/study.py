@@ -20,9 +20,15 @@ from pydantic import TypeAdapter, ValidationError, create_model
 from pydantic.dataclasses import dataclass
 
 from pickosim.amounts import listed, quoted
-from pickosim.bots.entrants import Entrant, check_bot_sources
 from pickosim.bots.guard import set_answer_seconds
-from pickosim.bots.loading import given_classes, load_bot, packed, unpack
+from pickosim.bots.loading import (
+    Entrant,
+    check_bot_sources,
+    given_classes,
+    load_bot,
+    packed,
+    unpack,
+)
 from pickosim.columns import Frame, Row
 from pickosim.errors import PickosimError, RulesError
 from pickosim.rule_files import differences, load_rules, rules_text
@@ -64,7 +70,7 @@ FEW_BLOCKS = 100
 ALWAYS = (
     "studies.schedule",
     "stats.intervals",
-    "bots.heuristics",
+    "bots.strategy",
     "learning.weights",
     "turn_odds",
     "runs.tasks",

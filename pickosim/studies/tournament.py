@@ -23,7 +23,7 @@ from pickosim.amounts import (
     quoted,
     split_list,
 )
-from pickosim.bots.entrants import ALL, Entrant, check_bot_sources, expand, make_entrants, numbered
+from pickosim.bots.loading import ALL, Entrant, check_bot_sources, expand, make_entrants, numbered
 from pickosim.columns import Frame, Row
 from pickosim.errors import PickosimError, StrategyError, suggest
 from pickosim.games.batch import play_games

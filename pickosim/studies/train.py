@@ -33,8 +33,7 @@ from pydantic.dataclasses import dataclass
 
 from pickosim import __version__
 from pickosim.amounts import listed
-from pickosim.bots.entrants import Entrant, make_entrants
-from pickosim.bots.loading import load_bot
+from pickosim.bots.loading import Entrant, load_bot, make_entrants
 from pickosim.bots.strategy import Strategy
 from pickosim.bots.view import After, FloatArray
 from pickosim.columns import POINTS, Frame, Row, frames_by_name, percent
@@ -44,7 +43,7 @@ from pickosim.engine.tally import PARTS, Tally
 from pickosim.errors import PickosimError
 from pickosim.files import read_regular, write_whole
 from pickosim.games.match import Match, make_match
-from pickosim.games.recording import Recording, record_games
+from pickosim.games.played import Recording, record_games
 from pickosim.learning.features import features_of, layout_for
 from pickosim.learning.fit import Fit, in_turn, new_parameters, targets_of, with_rivals
 from pickosim.learning.layers import Net, outputs_of

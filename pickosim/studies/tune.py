@@ -15,8 +15,14 @@ from numpy.typing import NDArray
 from pydantic.dataclasses import dataclass as checked_dataclass
 
 from pickosim.amounts import expand_range, listed, quoted, split_list
-from pickosim.bots.entrants import Entrant, expanded, make_entrants
-from pickosim.bots.loading import built_in_bots, load_bot, parts_of
+from pickosim.bots.loading import (
+    Entrant,
+    built_in_bots,
+    expanded,
+    load_bot,
+    make_entrants,
+    parts_of,
+)
 from pickosim.columns import PERCENT, Frame, Row, frames_by_name
 from pickosim.engine.tally import LUCK_ONE, PARTS, Tally, win_parts
 from pickosim.errors import PickosimError

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pydantic.dataclasses import dataclass as checked_dataclass
 
 from pickosim.amounts import expand_range, quoted, sentence, split_list
-from pickosim.bots.entrants import numbered
+from pickosim.bots.loading import numbered
 from pickosim.columns import POINTS, Frame, Row, frames_by_name
 from pickosim.engine.tally import Tally, luck_of_blocks, win_parts
 from pickosim.errors import PickosimError, RulesError, suggest
