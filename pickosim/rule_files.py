@@ -31,15 +31,7 @@ from pickosim.rules import (
     values_of,
 )
 
-PRESETS = (
-    "classic",
-    "short",
-    "extrawurm",
-    "extrawurm-box",
-    "manual",
-    "manual-extrawurm",
-    "french",
-)
+PRESETS = ("classic", "short", "extrawurm", "extrawurm-box", "manual", "manual-extrawurm", "french")
 
 
 def presets() -> list[RuleSet]:

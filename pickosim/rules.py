@@ -206,10 +206,7 @@ _TILE_KEYS = tuple(str(value) for value in range(1, HIGHEST_TILE + 1))
 Tile = Annotated[int, _whole(1, HIGHEST_TILE)]
 Worms = Annotated[int, _whole(0, MOST_WORMS)]
 Face = Annotated[
-    int,
-    _whole(1, WORM),
-    BeforeValidator(_face),
-    WithJsonSchema({"enum": [1, 2, 3, 4, 5, "worm"]}),
+    int, _whole(1, WORM), BeforeValidator(_face), WithJsonSchema({"enum": [1, 2, 3, 4, 5, "worm"]})
 ]
 
 

@@ -18,8 +18,7 @@ from scipy.stats import t as student
 
 import pickosim
 from pickosim.bench import PROGRAM, PlainPython
-from pickosim.bots.entrants import make_entrants
-from pickosim.bots.loading import load_bot
+from pickosim.bots.loading import load_bot, make_entrants
 from pickosim.engine.tally import LUCK_ONE, PARTS, win_parts
 from pickosim.games.batch import play_games
 from pickosim.games.match import make_match

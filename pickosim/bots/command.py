@@ -308,12 +308,7 @@ def beginning(turn: Turn, parameters: Mapping[str, Default]) -> dict[str, Any]:
 
 def question(hello: Hello, method: str, turn: Turn) -> dict[str, Any]:
     """A question about the games of a turn, with the fields that the program wants and the method has."""
-    asked: dict[str, Any] = {
-        "type": "ask",
-        "method": method,
-        "seat": turn.seat,
-        "games": len(turn),
-    }
+    asked: dict[str, Any] = {"type": "ask", "method": method, "seat": turn.seat, "games": len(turn)}
     for name in hello.shown:
         try:
             asked[name] = entries(turn, name)

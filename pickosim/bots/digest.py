@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from hashlib import file_digest, sha256
 from pathlib import Path
 from shutil import which
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pickosim
@@ -23,62 +23,48 @@ if TYPE_CHECKING:
     from pickosim.bots.strategy import Strategy
 
 
+_NO_CODE: Mapping[str, str] = MappingProxyType({})
+
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 def code_of(kind: type) -> dict[str, str]:
     """The code of a class, and of what it uses of the module that defines it, by name."""
     code: dict[str, str] = {}
-    _add_class(kind, code)
+    _add(kind.__name__, kind, kind.__module__, code)
     return code
 
 
-def _add_class(kind: type, code: dict[str, str]) -> None:
-    if kind.__qualname__ in code:
+def _add(name: str, value: Any, module: str, code: dict[str, str]) -> None:
+    """A class, function or value, and what it uses; what other modules define counts by their versions."""
+    function = _function(value)
+    name = value.__qualname__ if isinstance(value, type) else name
+    of_module = getattr(function or value, "__module__", module) == module
+    if name in code or not of_module or isinstance(value, ModuleType):
         return
-    code[kind.__qualname__] = ", ".join(base.__qualname__ for base in kind.__bases__)
-    for base in kind.__bases__:
-        if base.__module__ == kind.__module__:
-            _add_class(base, code)
-    for name, value in vars(kind).items():
-        function = _function(value)
-        if function is not None and not _is_generated(name, function):
-            _add_function(f"{kind.__qualname__}.{name}", function, code)
-        elif function is None and not name.startswith("_"):
-            code[f"{kind.__qualname__}.{name}"] = _value_text(value)
+    if function is not None:
+        code[name] = _text(function)
+        names = {key for part in _codes(function.__code__) for key in part.co_names}
+        used = {key: function.__globals__[key] for key in names & function.__globals__.keys()}
+        for key, each in {**used, **inspect.getclosurevars(function).nonlocals}.items():
+            _add(key, each, function.__module__, code)
+    elif isinstance(value, type):
+        code[name] = ", ".join(base.__qualname__ for base in value.__bases__)
+        for base in value.__bases__:
+            _add(base.__name__, base, module, code)
+        for key, member in vars(value).items():
+            method = _function(member)
+            if method is None and not key.startswith("_"):
+                code[f"{name}.{key}"] = _value_text(member)
+            elif method is not None and not _is_generated(key, method):
+                _add(f"{name}.{key}", member, method.__module__, code)
+    else:
+        code[name] = _value_text(value)
 
 
 def _is_generated(name: str, function: FunctionType) -> bool:
     """Whether a method was written by `dataclass`."""
     return name.startswith("__") and function.__code__.co_filename == "<string>"
-
-
-def _add_function(name: str, function: FunctionType, code: dict[str, str]) -> None:
-    """A function, and what it uses: values that surround it, and functions and classes of its own module."""
-    if name in code:
-        return
-    code[name] = _text(function)
-    surrounding = inspect.getclosurevars(function).nonlocals
-    used = {
-        key: function.__globals__[key]
-        for part in _codes(function.__code__)
-        for key in part.co_names
-        if key in function.__globals__
-    }
-    for key, value in {**used, **surrounding}.items():
-        _add_value(key, value, function.__module__, code)
-
-
-def _add_value(name: str, value: Any, module: str, code: dict[str, str]) -> None:
-    helper = _function(value)
-    if isinstance(value, ModuleType) or getattr(helper or value, "__module__", module) != module:
-        return  # which other versions than these are of, not this code
-    if helper is not None:
-        _add_function(name, helper, code)
-    elif isinstance(value, type):
-        _add_class(value, code)
-    else:
-        code.setdefault(name, _value_text(value))
 
 
 def _function(value: Any) -> FunctionType | None:
@@ -100,15 +86,9 @@ def _text(function: FunctionType) -> str:
     try:
         return inspect.getsource(function)
     except (OSError, TypeError):
-        parts = [
-            (
-                code.co_code,
-                code.co_names,
-                [c for c in code.co_consts if not isinstance(c, CodeType)],
-            )
-            for code in _codes(function.__code__)
-        ]
-        return repr(parts)
+        parts = list(_codes(function.__code__))
+        constants = [c for part in parts for c in part.co_consts if not isinstance(c, CodeType)]
+        return repr([*((part.co_code, part.co_names) for part in parts), constants])
 
 
 def _value_text(value: Any) -> str:
@@ -177,16 +157,12 @@ def opened_files(strategy: Strategy) -> dict[str, Path]:
     return {f"{kind.__qualname__} {os.path.relpath(file, path.parent)}": file for file in opened}
 
 
-def is_declared(strategy: Strategy, path: str) -> bool:
-    """Whether a file counts in the digest of a strategy."""
-    wanted = Path(path).resolve()
-    return any(file.resolve() == wanted for file in source_files(strategy).values())
-
-
 def undeclared(strategy: Strategy, path: str) -> str:
     """What is wrong if a strategy opens a file while it answers; nothing if it may."""
     home = _file_of(type(strategy))
-    if home is None or not counts(path, home.parent) or is_declared(strategy, path):
+    if home is None or not counts(path, home.parent):
+        return ""
+    if Path(path).resolve() in [file.resolve() for file in source_files(strategy).values()]:
         return ""
     name = os.path.relpath(path, home.parent)
     return f"opened {path}, which it has not named: data_files = ({name!r},)"
@@ -210,13 +186,13 @@ def _file_of(kind: type) -> Path | None:
     return None if path is None else Path(path)
 
 
-def digest_of(files: Mapping[str, Path], code: Mapping[str, str] | None = None) -> str:
+def digest_of(files: Mapping[str, Path], code: Mapping[str, str] = _NO_CODE) -> str:
     """A digest of files, and of code that is in none, by name; where files are does not matter."""
     digest = sha256()
-    for name in sorted(code or {}):
-        digest.update(f"{name}\0{(code or {})[name]}\0".encode())
-    for name in sorted(files):
-        digest.update(f"{name}\0{_file_digest(files[name])}\0".encode())
+    for name, text in sorted(code.items()):
+        digest.update(f"{name}\0{text}\0".encode())
+    for name, path in sorted(files.items()):
+        digest.update(f"{name}\0{_file_digest(path)}\0".encode())
     return digest.hexdigest()[:16]
 
 

@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from threading import get_ident
 from traceback import walk_tb
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, NoReturn
 
 from pickosim.bots.digest import is_engine, is_installed
@@ -84,7 +84,7 @@ class Guard:
             self._leave()
             raise
         if self.expired and error is None:
-            _interrupt_no_more()
+            _raise_in(get_ident(), None)  # take back an exception that has not been raised yet
             raise Expired
 
     def _leave(self) -> None:
@@ -178,7 +178,9 @@ class _Watchdog:
                 call.expired = True
                 _interrupt(thread)
             elif call.ticks == _TICKS + 1 + _LAST_TICKS:
-                _end_process(f"{call.what()}, and does not stop; this process is ended.")
+                sentence = f"{call.what()}, and does not stop; this process is ended."
+                os.write(2, f"pickosim: {sentence}\n".encode())
+                _real_exit(2)
 
 
 _watchdog = _Watchdog()
@@ -225,18 +227,8 @@ def _interrupt(thread: int) -> None:
         _raise_in(thread, ctypes.py_object(Expired))
 
 
-def _interrupt_no_more() -> None:
-    """Take back an exception that has not been raised yet."""
-    _raise_in(get_ident(), None)
-
-
 def _raise_in(thread: int, kind: Any) -> None:
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), kind)
-
-
-def _end_process(sentence: str) -> NoReturn:
-    os.write(2, f"pickosim: {sentence}\n".encode())
-    _real_exit(2)
 
 
 # ------------------------------------------------------------------------- exits and standard output
@@ -319,9 +311,11 @@ def is_from_bot(error: BaseException) -> bool:
     """Whether a bot raised an exception itself; if not, it is e.g. Ctrl-C, which happened to come during its call."""
     if isinstance(error, Exception):
         return True
-    last = _last_step(error)
+    last = error.__traceback__
     if last is None or isinstance(error, Expired):
         return False
+    while last.tb_next is not None:
+        last = last.tb_next
     path = last.tb_frame.f_code.co_filename
     if isinstance(error, KeyboardInterrupt):
         raises = last.tb_frame.f_code.co_code[last.tb_lasti] == _RAISE
@@ -352,10 +346,3 @@ def _is_bots(path: str) -> bool:
     if path.startswith(("<frozen", "<__array_function__")):
         return False
     return not (is_engine(Path(path)) or is_installed(Path(path)))
-
-
-def _last_step(error: BaseException) -> TracebackType | None:
-    step = error.__traceback__
-    while step is not None and step.tb_next is not None:
-        step = step.tb_next
-    return step

@@ -793,10 +793,7 @@ def legal_seatings(effort: Effort) -> list[Seating]:
         Seating(_rules(preset, effort), own)
         for preset in PRESETS
         for players in effort.players
-        for own in (
-            (True,) * players,
-            tuple(place % 2 == players % 2 for place in range(players)),
-        )
+        for own in ((True,) * players, tuple(place % 2 == players % 2 for place in range(players)))
     ]
 
 

@@ -64,6 +64,10 @@ def _traced(
     match: Match, game: int, start: Table | None, *, why: bool, judge: Valuation | None
 ) -> tuple[list[Event], StrategyError | None]:
     """The trace of one game, dealt or played on from a position; see `traced_game`."""
+    if why:
+        # Imported here because most games are watched without.
+        from pickosim.games.positions import Positions
+
     reasons: dict[int, Event] = {}
     lines: dict[int, Event] = {}
     verdicts: dict[int, Event] = {}
@@ -71,7 +75,8 @@ def _traced(
     def on_answer(turn: Turn) -> None:
         about: Event = {"event": "why", "turn": int(turn.number[0]), "seat": turn.seat}
         if about["turn"] not in lines:
-            lines[about["turn"]] = about | {"event": "line", "line": _line(match, batch.table)}
+            place = Positions(match.rules, (match.specs,), (match.seed,), batch.table)
+            lines[about["turn"]] = about | {"event": "line", "line": next(place.lines)}
         options = explanation(match, turn)
         if options:
             bot = bot_of(match, turn)
@@ -98,25 +103,12 @@ def _traced(
         tally, error = batch.play(), None
     except StrategyError as mistake:
         tally, error = None, mistake
-    rows = log.events(batch.log).tolist()
-    events = _trace(match, game, rows, tally, 0, reasons, verdicts)
-    return list(_with_lines(events, lines)), error
-
-
-def _line(match: Match, table: Table) -> str:
-    """A position in one line."""
-    # Imported here because most games are watched without.
-    from pickosim.games.positions import Positions
-
-    return next(Positions(match.rules, (match.specs,), (match.seed,), table).lines)
-
-
-def _with_lines(events: list[Event], lines: dict[int, Event]) -> Iterator[Event]:
-    """The events, and before those of a turn its position in one line."""
-    for event in events:
-        if event.get("turn") in lines:
-            yield lines.pop(event["turn"])
-        yield event
+    rows, events = log.events(batch.log).tolist(), list[Event]()
+    for event in _trace(match, game, rows, tally, 0, reasons, verdicts):
+        if line := lines.pop(event.get("turn", 0), None):
+            events.append(line)
+        events.append(event)
+    return events, error
 
 
 def traced_position(

@@ -46,25 +46,25 @@ _EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
 
 def answer_lines(answer: Answer) -> Iterator[Grid | Text]:
     """The lines and tables of an answer, at most 80 characters wide unless names are long."""
+    if not isinstance(answer, Totals):
+        for line in _situation_lines(answer.situation, answer.win_chances):
+            yield Text(line, style=QUIET)
+    if not isinstance(answer, Outlook) and answer.dice:
+        yield _dice_line(answer.dice)
     match answer:
         case Totals():
-            if answer.dice:
-                yield _dice_line(answer.dice)
             yield from _prose(_best_chance(answer))
             yield from _totals_tables(answer)
+            return
         case Outlook():
-            yield from _situation_lines(answer.situation, answer.win_chances)
             yield from _prose(_verdict(answer))
             yield _results_table(answer)
-            yield from _prose(" ".join(answer.notes))
-            yield _position_line(answer.situation)
         case Advice():
-            yield from _situation_lines(answer.situation, answer.win_chances)
-            yield _dice_line(answer.dice)
             yield from _prose(_advice(answer))
             yield _options_table(answer)
-            yield from _prose(" ".join(answer.notes))
-            yield _position_line(answer.situation)
+    yield from _prose(" ".join(answer.notes))
+    # To be copied: `--position` takes it.
+    yield Text(f"position: {answer.situation.position}", style=QUIET)
 
 
 def _prose(text: str) -> Iterator[Text]:
@@ -72,7 +72,7 @@ def _prose(text: str) -> Iterator[Text]:
     return map(Text, wrap(text, WIDTH))
 
 
-def bar(share: float, width: int) -> str:
+def bar(share: float, width: int = 24) -> str:
     """A share of 1 as a bar, to an eighth of a character; any share above 0 is visible."""
     full, rest = divmod(round(8 * width * share) or int(share > 0), 8)
     return "█" * full + _EIGHTHS[rest]
@@ -107,16 +107,12 @@ def _totals_tables(answer: Totals) -> Iterator[Grid]:
         start = "from here" if answer.dice else f"{answer.rules.dice} dice{specialist}"
         columns = [("total", "right"), ("at least", "right"), ("", "left")]
         columns += [("exactly", "right"), ("", "left")]
-        rows: list[tuple[object, ...]] = [
-            (
-                row.total,
-                percent(row.at_least),
-                bar(row.at_least, 24),
-                percent(row.exactly),
-                bar(row.exactly, 24),
+        rows: list[tuple[object, ...]] = []
+        for row in answer.rows:
+            reached = (row.at_least, row.exactly)
+            rows.append(
+                (row.total, *(shown(share) for share in reached for shown in (percent, bar)))
             )
-            for row in answer.rows
-        ]
         yield grid(f"Best chance to stop with a worm at each total: {start}", columns, rows)
         return
     options = list(dict.fromkeys(_after(answer, row) for row in afters))
@@ -138,7 +134,7 @@ def _results_table(answer: Outlook) -> Grid:
         (
             _result(row, standing),
             percent(row.chance),
-            bar(row.chance / most, 24),
+            bar(row.chance / most),
             _worth(row, answer.win_chances),
         )
         for row in answer.rows
@@ -254,26 +250,18 @@ def _then(row: Option) -> str:
     return "roll on" if row.then else ""
 
 
-def _situation_lines(situation: Situation, win_chances: bool) -> Iterator[Text]:
-    yield Text(f"rules {situation.rules}; grill {ranges_text(situation.grill)}", style=QUIET)
+def _situation_lines(situation: Situation, win_chances: bool) -> Iterator[str]:
+    yield f"rules {situation.rules}; grill {ranges_text(situation.grill)}"
     rivals = ", ".join(str(tile or "none") for tile in situation.rivals)
     held = f"; you hold the {_words(situation.holds)}" if situation.holds else ""
-    own = situation.own or "none"
-    yield Text(f"your top tile: {own}; your rivals': {rivals}{held}", style=QUIET)
+    yield f"your top tile: {situation.own or 'none'}; your rivals': {rivals}{held}"
     if situation.scores:
         mine, *theirs = situation.scores
-        listed = ", ".join(map(str, theirs))
-        yield Text(f"your worms: {mine}; your rivals': {listed}", style=QUIET)
+        yield f"your worms: {mine}; your rivals': {', '.join(map(str, theirs))}"
     elif win_chances:
-        yield Text("worms: only those on the top tiles, as --scores is not given", style=QUIET)
+        yield "worms: only those on the top tiles, as --scores is not given"
     if situation.assumed:
-        for line in wrap(f"assumed: {', '.join(situation.assumed)}", WIDTH):
-            yield Text(line, style=QUIET)
-
-
-def _position_line(situation: Situation) -> Text:
-    """The position, to be copied: `--position` takes it."""
-    return Text(f"position: {situation.position}", style=QUIET)
+        yield from wrap(f"assumed: {', '.join(situation.assumed)}", WIDTH)
 
 
 def _dice_line(dice: Dice) -> Text:

@@ -17,36 +17,24 @@ if TYPE_CHECKING:
 
 
 def story(trace: Iterable[Event]) -> Iterator[Text]:
-    """The lines of one game: the dice and the result of each turn, and the table after it."""
-    state: TableState | None = None
-    shown_turn, begun = 0, False
-    for event in trace:
-        if event["event"] == "game":
-            state = TableState(event)
-            yield Text(_title(event), style="bold")
-            continue
-        assert state is not None, "a trace begins with the event game"
-        if not begun:
-            if event["event"] == "position":
-                state.put(event)
-                yield Text(f"Played on from turn {event['turn']}")
-            yield from state.lines()
-            begun = True
-        turn = event.get("turn", 0)
-        if event["event"] == "position":
-            continue
-        if turn != shown_turn:
-            if shown_turn:
-                yield from state.lines()
-            if turn:
+    """The lines of one game: the dice and the result of each turn, and the table before it."""
+    opening, *events = trace
+    state = TableState(opening)
+    yield Text(_title(opening), style="bold")
+    if events and events[0]["event"] == "position":
+        state.put(events[0])
+        yield Text(f"Played on from turn {events.pop(0)['turn']}")
+    if not events:
+        yield from state.lines()
+    for turn, of_turn in groupby(events, _turn):
+        yield from state.lines()
+        for number, event in enumerate(of_turn):
+            if turn and not number:
                 seat = event["seat"]
                 yield Text()
                 yield Text(f"Turn {turn}: {state.players[seat]} (seat {seat})", style="bold")
-            shown_turn = turn
-        state.follow(event)
-        yield from _lines(event, state)
-    if state is not None and not begun:
-        yield from state.lines()
+            state.follow(event)
+            yield from _lines(event, state)
 
 
 def summary(trace: Iterable[Event]) -> Iterator[Text]:
@@ -54,15 +42,13 @@ def summary(trace: Iterable[Event]) -> Iterator[Text]:
     opening, *events = trace
     state = TableState(opening)
     yield Text(_title(opening), style="bold")
-    turns = {
-        turn: list(of_turn) for turn, of_turn in groupby(events, lambda event: event.get("turn"))
-    }
     width = max(map(len, state.players))
-    for turn, of_turn in turns.items():
-        if turn is None:  # the end
-            yield from _lines(of_turn[-1], state)
+    for turn, (first, *others) in groupby(events, _turn):
+        if not turn:  # the end
+            yield from _lines(first, state)
             continue
-        if of_turn[0]["event"] == "position":
+        of_turn = [first, *others]
+        if first["event"] == "position":
             state.put(of_turn.pop(0))
         rolls = sum(event["event"] == "roll" for event in of_turn)
         if not rolls:
@@ -71,25 +57,20 @@ def summary(trace: Iterable[Event]) -> Iterator[Text]:
         line = Text(f"{turn:>4}  {seat} {state.players[seat]:<{width}}  {_count(rolls, 'roll')}")
         for event in of_turn:
             state.follow(event)
-            for part in _lines(event, state) if event["event"] in IN_SUMMARY else ():
+            for part in _lines(event, state) if event["event"] in IN_SUMMARY.split() else ():
                 part.plain = part.plain.strip()
                 line.append(", ").append_text(part)
         yield line
 
 
-IN_SUMMARY = [
-    "bratworm",
-    "stop",
-    "take",
-    "steal",
-    "steal-hen",
-    "fail",
-    "return",
-    "flip",
-    "specialist",
-    "verdict",
-]
+IN_SUMMARY = "bratworm stop take steal steal-hen fail return flip specialist verdict"
 """Events that a line of the summary tells."""
+
+
+def _turn(event: Event) -> int:
+    """The number of the turn; 0 for the end of the game."""
+    turn: int = event.get("turn", 0)
+    return turn
 
 
 def _title(event: Event) -> str:
