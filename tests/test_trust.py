@@ -549,6 +549,8 @@ def test_a_forged_run_neither_hides_others_nor_reaches_the_terminal(folder, caps
     result = manifest["result"]
     forged = {
         "started": {"started": "\ud800"},
+        "no date": {"started": "yesterday"},
+        "month": {"started": "2026-13-01"},
         "codes": {"title": "\x1b[2J", "result": result | {"headline": "\x1b[31mred"}},
         "games": {"result": result | {"games": 10**30}},
         "plan": {"plan": {"entrants": [5], "matchups": 3}},
@@ -565,6 +567,8 @@ def test_a_forged_run_neither_hides_others_nor_reaches_the_terminal(folder, caps
         "run": "finished",
         "codes": "finished",
         "started": "unreadable",
+        "no date": "unreadable",
+        "month": "unreadable",
         "games": "unreadable",
         "plan": "unreadable",
     }

@@ -22,7 +22,7 @@ from typing import Annotated, Any, Literal, Self
 
 import polars as pl
 from filelock import FileLock, Timeout
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from pickosim.errors import PickosimError, suggest
 from pickosim.files import (
@@ -53,6 +53,15 @@ FilePath = Annotated[str, Field(pattern=r"^((sums|games)/)?\w[\w.-]*$")]
 """The path of a file within the folder."""
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+def _is_moment(text: str) -> str:
+    datetime.fromisoformat(text)  # raises ValueError
+    return text
+
+
+Moment = Annotated[str, Field(pattern="^20"), AfterValidator(_is_moment)]
+"""A time of these years, as ISO 8601 writes it."""
 
 
 class ManifestError(PickosimError):
@@ -103,7 +112,7 @@ class _Manifest(BaseModel):
     cores: int | None
     system: str
     directory: str
-    started: str
+    started: Moment
     seconds: float
     games_played: int
     export: list[Literal[EXPORTS]]  # type: ignore[valid-type]
