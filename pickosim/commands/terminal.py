@@ -247,6 +247,5 @@ def show_table(results: Results, name: str, form: Form) -> None:
 
 
 def print_csv(table: pl.DataFrame) -> None:
-    """Print a table as CSV: as it is, except on a terminal."""
-    text = table.write_csv()
-    print(visible(text) if sys.stdout.isatty() else text, end="")
+    """Print a table as CSV, in a file without control characters as well: someone will look at it."""
+    print(visible(table.write_csv()), end="")
