@@ -51,8 +51,6 @@ from pickosim.solver.graph import (
     WORTH,
     Graph,
     Int,
-    Rolled,
-    Standing,
     bust_of,
     graph,
     slots_after,
@@ -645,20 +643,19 @@ class _Way(NamedTuple):
 
 def _ways(plan: Graph, now: Turn, dice: Dice) -> list[_Way]:
     """What the dice leave to do; without a new face, to fail too."""
-    hands, weasel = now._hands, int(now._hands["weasel"][0])
-    at = Standing(*(hands[name] for name in Standing._fields))
+    at: Any = now._hands.view(np.recarray)[0]
+    weasel = int(at.weasel)
     if not dice.all_rolled:
-        stop, roll_on = slots_at(plan, at, 0, weasel)
+        stop, roll_on = slots_at(plan, at, weasel)
         ways = [_Way("stop", 0, stop, stop), _Way("roll-on", 0, roll_on, roll_on)]
         return ways if roll_on != stop else ways[:1]
-    rolled = Rolled(*(hands[name] for name in Rolled._fields))
     faces = np.flatnonzero(now.legal[0]).tolist()
-    ways = [_Way("set-aside", face, *slots_after(plan, rolled, 0, weasel, face)) for face in faces]
+    ways = [_Way("set-aside", face, *slots_after(plan, at, weasel, face)) for face in faces]
     if not faces:
-        bust = bust_of(plan, np.int64(at.earned[0]))
+        bust = bust_of(plan, np.int64(at.earned))
         ways.append(_Way("fail", 0, bust, bust))
     if weasel and (faces or plan.rescue):
-        _, again = slots_at(plan, at, 0, 0)
+        _, again = slots_at(plan, at, 0)
         ways.append(_Way("roll-again", 0, again, again))
     return ways
 

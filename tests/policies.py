@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pickosim.engine.dice import WORM_BIT
-from pickosim.solver.graph import Rolled, Standing
+from pickosim.solver.graph import BUST, WORTH, Problem, graph
+from pickosim.solver.law import Decisions, Policy
 
 
 @dataclass(frozen=True)
@@ -20,13 +22,32 @@ class LookupPolicy:
     stop_at: NDArray[np.bool_]
     """(2, P): whether to stop, by worm set aside and points."""
 
-    def stop(self, at: Standing) -> NDArray[np.bool_]:
-        worm = (at.aside & WORM_BIT > 0).astype(np.intp)
-        stops: NDArray[np.bool_] = self.stop_at[worm, at.points]
+    def stop(self, dice: NDArray[np.void]) -> NDArray[np.bool_]:
+        worm = (dice["aside"] & WORM_BIT > 0).astype(np.intp)
+        stops: NDArray[np.bool_] = self.stop_at[worm, dice["points"]]
         return stops
 
-    def face(self, at: Rolled) -> NDArray[np.uint8]:
-        return self.pick[at.roll, at.aside]
+    def face(self, dice: NDArray[np.void]) -> NDArray[np.uint8]:
+        return self.pick[dice["roll"], dice["aside"]]
 
-    def reroll(self, at: Rolled) -> NDArray[np.bool_]:
-        return np.equal(self.pick[at.roll, at.aside], 0)
+    def reroll(self, dice: NDArray[np.void]) -> NDArray[np.bool_]:
+        return np.equal(self.face(dice), 0)
+
+
+class Law(NamedTuple):
+    """Chances of a turn's results; the first index, of B, is 1 if enough 1s for the bonus were set aside.
+
+    B is 2, or 1 if the problem has no bonus.
+    """
+
+    bust: NDArray[np.float64]
+    """(B,): a roll without a new face."""
+    stopped: NDArray[np.float64]
+    """(B, 2, P): a stop, by worm set aside and points."""
+
+
+def law(problem: Problem, policy: Policy) -> Law:
+    """The exact distribution of a turn's result."""
+    plan = graph(problem)
+    blocks = Decisions(problem, policy).ends(plan.start).reshape(problem.blocks, -1)
+    return Law(blocks[:, BUST], blocks[:, WORTH:].reshape(-1, 2, plan.points))

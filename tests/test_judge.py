@@ -32,7 +32,7 @@ from pickosim.games.judge import (
 from pickosim.games.match import Match, make_match
 from pickosim.rule_files import PRESETS, load_rules
 from pickosim.rules import WORM, RuleSet
-from pickosim.solver.graph import Problem, dice_kinds, graph
+from pickosim.solver.graph import DICE, Problem, dice_kinds, graph
 from pickosim.solver.law import situations
 from pickosim.solver.solve import AT_ONCE, SINGLE_TOLERANCE, Solver, solve
 from pickosim.solver.valuation import (
@@ -97,20 +97,14 @@ class Ledger:
             np.arange(len(turn)), np.full(len(turn), FAIL, np.int8), none, none, table
         )
         actual = known_worths(self.bot, After(own_view(turn), results))
-        booked = np.zeros(len(self.entries(turn)))
-        place = {entry: k for k, entry in enumerate(self.entries(turn))}
-        for decision in verdict.decisions:
-            booked[place[int(decision["entry"])]] += decision["error"]
+        booked = np.zeros(len(turn))
+        np.add.at(booked, verdict.decisions["game"], verdict.decisions["error"])
         self._compare("before", verdict.before[:, 0], self.worth)
         self._compare("after", verdict.after[:, : actual.shape[1]], actual)
         self._compare("errors", verdict.error[:, 0], booked)
         self._compare("sums", verdict.before.sum(axis=1), verdict.after.sum(axis=1))
         self.least = min([self.least, *verdict.decisions["error"].tolist()])
         self.turns += len(turn)
-
-    def entries(self, turn: Turn) -> list[int]:
-        """Where the results of the games go."""
-        return [int(entry) for entry in turn._table["entry"][turn._rows]]
 
     def _compare(self, name: str, found: Any, wanted: Any) -> None:
         self.off[name] = max(self.off[name], float(np.abs(found - wanted).max()))
@@ -286,7 +280,7 @@ def test_luck_along_a_bot_s_own_plan_explains_more():
 def _expected(plan: Any, solutions: Any, readings: Any, first: Any, chance: Any, gold: Any, again: Any, out: Any) -> None:  # fmt: skip
     for i in range(len(first) - 1):
         for x in range(first[i], first[i + 1]):
-            place, _face = _best(plan, solutions, 0, readings[x], gold, again[x])
+            place, _face = _best(plan, solutions, readings[x], gold, again[x])
             for q in range(len(out)):
                 out[q, i] += chance[x] * solutions.every[q, place]
 
@@ -309,9 +303,9 @@ def test_the_mean_over_all_rolls_is_the_worth_of_rolling(problem):
     payoffs = np.random.default_rng(1).integers(0, 9, (3, 1, plan.columns)).astype(np.float32) / 8
     solutions = Solver(problem).carry(payoffs[0], payoffs[1:])
     readings = np.zeros(len(at.chance), READING)
-    for name in ("aside", "points", "white", "earned", "roll", "golden_face"):
-        readings[name] = getattr(at.rolled, name)
-    readings["golden"] = at.rolled.golden_face > 0
+    readings["first"] = solutions.first[0]
+    for name in DICE.names:
+        readings[name] = at.rolled[name]
     golden_first = bool(dice_kinds(problem)[1])
     slots = np.arange(len(at.first) - 1)
     for layer in range(len(plan.base)):
@@ -320,8 +314,8 @@ def test_the_mean_over_all_rolls_is_the_worth_of_rolling(problem):
         means = np.zeros((3, len(slots)))
         _expected(plan, solutions, readings, at.first, at.chance, golden_first, again, means)
         worth = []
-        for aside, points, white, golden, _, earned in zip(*at.standing, strict=True):
-            address = plan.base[layer, earned, aside, white, golden] + int(points)
+        for aside, points, white, golden, _, earned, *_ in at.standing.tolist():
+            address = plan.base[layer, earned, aside, white, golden] + points
             worth.append(solutions.every_at(plan.slot[address])[0])
         np.testing.assert_allclose(means.T, worth, atol=2e-6)
 

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from policies import LookupPolicy
+from policies import Law, LookupPolicy, law
 
 from pickosim.engine.dice import POINTS, rolls
 from pickosim.rules import WORM
-from pickosim.solver.graph import BUST, WORTH, Problem, Rolled, Standing, dice_kinds, graph, states
-from pickosim.solver.law import Law, law, situations
+from pickosim.solver.graph import BUST, DICE, WORTH, Problem, dice_kinds, graph, states
+from pickosim.solver.law import situations
 from pickosim.solver.solve import (
     AT_ONCE,
     Optimal,
@@ -177,29 +177,22 @@ def roll_numbers(dice: int) -> dict[tuple[int, ...], int]:
     }
 
 
-def standing(all_states: list[State]) -> Standing:
-    rows = [(mask(s.aside), s.points, s.white, s.golden, s.weasel, s.earned) for s in all_states]
-    return Standing(*np.ascontiguousarray(np.array(rows, np.uint8).T))
+def standing(all_states: list[State]) -> np.ndarray:
+    rows = [
+        (mask(s.aside), s.points, s.white, s.golden, s.weasel, s.earned, 0, 0) for s in all_states
+    ]
+    return np.array(rows, DICE)
 
 
-def rolled(situations: list[tuple[State, Throw]]) -> Rolled:
+def rolled(situations: list[tuple[State, Throw]]) -> np.ndarray:
     number = roll_numbers(5)
-    rows = []
-    for state, throw in situations:
-        dice = tuple(sorted(face for face in (*throw.white, throw.golden) if face))
-        rows.append(
-            (
-                mask(state.aside),
-                state.points,
-                state.white,
-                state.weasel,
-                state.earned,
-                number[dice],
-                throw.golden,
-            )
-        )
-    columns = np.ascontiguousarray(np.array(rows, np.uint16).T)
-    return Rolled(*(c if i == 5 else c.astype(np.uint8) for i, c in enumerate(columns)))
+    dice = standing([state for state, _ in situations])
+    dice["golden_face"] = [throw.golden for _, throw in situations]
+    dice["roll"] = [
+        number[tuple(sorted(face for face in (*throw.white, throw.golden) if face))]
+        for _, throw in situations
+    ]
+    return dice
 
 
 @pytest.mark.parametrize("problem", SMALL, ids=str)
@@ -212,7 +205,8 @@ def test_every_value_and_choice_is_that_of_brute_force(problem: Problem, seed: i
     assert solutions[0, plan.start] == pytest.approx(reference.roll_on(reference.start), abs=1e-13)
 
     at = standing(all_states)
-    slots = plan.slot[plan.base[at.weasel, at.earned, at.aside, at.white, at.golden] + at.points]
+    pool = tuple(at[name] for name in ("weasel", "earned", "aside", "white", "golden"))
+    slots = plan.slot[plan.base[pool] + at["points"]]
     roll_on = np.array([reference.roll_on(state) for state in all_states])
     np.testing.assert_allclose(solutions[0, slots], roll_on, atol=1e-13)
     stop = np.array([reference.stop(state) for state in all_states])
@@ -382,23 +376,23 @@ def test_law_of_a_lookup_policy_is_that_of_brute_force(problem: Problem) -> None
 class Functions(NamedTuple):
     """A policy of three functions."""
 
-    stop: Callable[[Standing], np.ndarray]
-    face: Callable[[Rolled], np.ndarray]
-    reroll: Callable[[Rolled], np.ndarray]
+    stop: Callable[[np.ndarray], np.ndarray]
+    face: Callable[[np.ndarray], np.ndarray]
+    reroll: Callable[[np.ndarray], np.ndarray]
 
 
 def test_law_of_functions() -> None:
     """Set aside the highest face of the first roll and stop: the worms are binomial."""
     shown = rolls(8)["faces"]
 
-    def highest_new(at: Rolled) -> np.ndarray:
-        new = shown[at.roll] & ~at.aside
+    def highest_new(dice: np.ndarray) -> np.ndarray:
+        new = shown[dice["roll"]] & ~dice["aside"]
         return np.array([faces.bit_length() for faces in range(64)], np.uint8)[new]
 
     policy = Functions(
-        stop=lambda at: np.ones(len(at.aside), np.bool_),
+        stop=lambda dice: np.ones(len(dice), np.bool_),
         face=highest_new,
-        reroll=lambda at: np.zeros(len(at.aside), np.bool_),
+        reroll=lambda dice: np.zeros(len(dice), np.bool_),
     )
     result = law(Problem(ones=2), policy)
     worms = [comb(8, dice) * 5 ** (8 - dice) / 6**8 for dice in range(1, 9)]
@@ -459,7 +453,7 @@ def after_rolls(problem: Problem, layer: int, leads: np.ndarray, carried: np.nda
     plan, rolled = graph(problem), situations(problem).rolled
     new = situations(problem).new.astype(np.int64)
     roll, gold, white, aside, points, earned = (
-        getattr(rolled, name).astype(np.int64)
+        rolled[name].astype(np.int64)
         for name in ("roll", "golden_face", "white", "aside", "points", "earned")
     )
     bust = earned * (WORTH + 2 * plan.points) + BUST
@@ -508,9 +502,9 @@ def test_what_is_carried_changes_by_nothing_on_average_over_all_rolls(
     assert (leads == rows).all()
     assert (same == rows).all()
     at = situations(problem)
-    place = (at.standing.earned, at.standing.aside, at.standing.points, at.standing.white)
     for layer in range(len(graph(problem).base)):
-        standing = (part.astype(np.int64) for part in (*place, at.standing.golden))
+        place = ("earned", "aside", "points", "white", "golden")
+        standing = (at.standing[name].astype(np.int64) for name in place)
         _, before = slots_by(problem, layer, *standing)
         for numbers in carried:
             for lead, own in zip(leads, numbers, strict=True):

@@ -52,14 +52,14 @@ from pickosim.engine.log import (
 from pickosim.engine.results import FAIL as NO_TILE
 from pickosim.engine.results import TurnResults, positions_of
 from pickosim.engine.rulebook import GOLDEN_DIE, NOTHING, RAVEN, SEATS, Books, Rulebook
-from pickosim.engine.table import Game, Table, bratworm_sources
+from pickosim.engine.table import Table, bratworm_sources
 from pickosim.engine.tally import LUCK_ONE, PARTS, Tally, win_parts
-from pickosim.engine.turn import Hand, Hands
+from pickosim.engine.turn import Hands
 from pickosim.errors import BotError
 from pickosim.games.ask import ask_values
 from pickosim.games.match import Match
 from pickosim.rules import SPECIALISTS, WORM, RuleSet
-from pickosim.solver.graph import Graph, Int, bust_of, dice_kinds, earns, slots_of
+from pickosim.solver.graph import Graph, Int, bust_of, dice_kinds, earns, slots_after, slots_at
 from pickosim.solver.solve import AT_ONCE, Numbers, Solutions
 from pickosim.solver.valuation import (
     JUDGE,
@@ -117,9 +117,7 @@ class Decision(Protocol):
     """A record of DECISION: a decision between several options, and what it was about."""
 
     error: F64
-    entry: U32  # of the game, in the tally
-    turn: U16
-    seat: U8
+    game: U16  # of those whose turn is judged
     kind: U8  # of mistake, if it is one
     chosen: U8  # a face, tile or specialist; of the others whether the player did it
     best: U8
@@ -128,9 +126,6 @@ class Decision(Protocol):
     aside: U8
     points: U8
     dice: U8  # not set aside
-    grill: U32  # before the turn
-    top: U8  # of the player, before the turn
-    rival: U8  # top of the player who comes next
 
 
 DECISION = dtype_of(Decision)
@@ -142,7 +137,9 @@ Decisions = NDArray[np.void]
 class _Reading(Protocol):
     """A record of READING: a turn, as far as its events have been read."""
 
-    now: I64  # of the position: its place in the numbers of the solution
+    game: I64  # of those whose turn is read
+    first: I64  # place of its solution in the numbers of all
+    now: I64  # of the position: its place in these numbers
     stop: I64  # the same of a stop, after dice were set aside
     roll_on: I64
     claim: F64  # what the claim was valued at, shifted and scaled; NaN without one
@@ -194,6 +191,8 @@ class Verdict(NamedTuple):
     """(n, P): what the result is worth."""
     decisions: Decisions
     """All decisions; valid until the next verdict."""
+    table: Table
+    """(n,): the games before the turn."""
 
 
 def judge_of(bot: BotLike, rules: RuleSet, players: int) -> Valuation:
@@ -314,6 +313,7 @@ class Judge:
             complete(error, 0.0, self.players),
             complete(after, 1.0, self.players),
             found,
+            table,
         )
         self._add_luck(turn, luck)
         self._add(turn, verdict)
@@ -324,46 +324,26 @@ class Judge:
     ) -> tuple[FloatArray, FloatArray, Decisions]:
         """Read the events of a turn: luck and, if wanted, error (n, K), but for what the result is worth; decisions."""
         turn, values, scale, plans, by_judge, used, table, begin = outlook
-        rows, found = turn._rows, 0
-        readings = self._readings[: len(rows)]
+        rows, count = turn._rows, np.zeros(1, np.int64)
         entry = turn._table["entry"][rows]
         golden = turn._table["used"][rows, GOLDEN_DIE, turn.seat] != used
         first = 0 if by_judge else 1
         luck, error = np.zeros((2, len(rows), len(plans[0].solutions.every) - first))
         for part in plans:
             played = golden[part.games] == part.golden
-            games = part.games[played]
-            self._place[entry[games]] = np.arange(len(games))
-            found = _read(
-                turn._books,
-                turn._table,
-                turn._hands,
-                turn.seat,
-                rows,
-                table,
-                log,
-                begin,
-                self._place,
-                games,
-                part.graph,
-                part.solutions.only(played),
-                part.solutions.every[first:],
-                part.golden,
-                part.golden and self._golden_first,
-                start,
-                values,
-                scale,
-                readings,
-                luck,
-                error,
-                self._decisions,
-                found,
-            )
+            games, worths = part.games[played], part.solutions.every[first:]
+            self._place[entry[games]] = games
+            turns = _Turns(
+                turn._books, turn.seat, rows, turn._table, turn._hands, table, values, scale, part.graph,
+                part.solutions.only(played), worths, part.golden, part.golden and self._golden_first, start,
+                self._readings, luck, error, self._decisions, count,
+            )  # fmt: skip
+            _read(turns, games, self._place, log, begin)
             self._place[entry[games]] = -1
         if by_judge:
             luck[:, 0] /= scale.factor
             error[:, 0] /= scale.factor
-        return luck, error, self._decisions[:found]
+        return luck, error, self._decisions[: count[0]]
 
     def _actual(self, turn: Turn, table: Table) -> FloatArray:
         """(n, K): what the results are worth that the games had."""
@@ -396,70 +376,277 @@ class Judge:
             self.drift[entry] += win_parts(tally.rank[entry]) / PARTS - self._last[entry]
 
 
+class _Turns(NamedTuple):
+    """The turns of n games as they are read: m of them at a time, which are played with the same kinds of dice."""
+
+    books: Books
+    seat: int
+    rows: NDArray[np.int32]
+    """(n,): of the games in `table` and `hands`, where the turn is over."""
+    table: Table
+    hands: Hands
+    before: Table
+    """(n,): the games before the turn, if errors are wanted."""
+    values: Values
+    scale: Scale
+    graph: Graph
+    solutions: Solutions
+    """Of the m games."""
+    worths: Numbers
+    """(K, …): numbers of the players at the places of the solutions."""
+    golden: bool
+    """Whether the golden die is one of the dice."""
+    golden_first: bool
+    """Whether its face is the first in the order of the solver's tree."""
+    start: FloatArray
+    """(2, n, K): what the turn was worth at first, without and with the golden die; -inf if it is not held."""
+    readings: NDArray[np.void]
+    """(n,) of READING."""
+    luck: FloatArray
+    """(n, K)"""
+    error: FloatArray
+    """(n, K)"""
+    decisions: Decisions
+    """Room for all of them; none if errors are not wanted."""
+    noted: NDArray[np.int64]
+    """(1,): how many there are."""
+
+
+@kernel
+def _read(
+    turns: _Turns, games: NDArray[np.int64], place: NDArray[np.int32], log: Log, begin: int
+) -> None:
+    """Read the events of the turns of some games (m,); `place` says by the game's entry which of the n it is, if any."""
+    full, readings = len(turns.decisions) > 0, turns.readings
+    for i in range(len(games)):
+        _begin(turns, readings[games[i]], games[i], turns.solutions.first[i])
+        if full:
+            _take_dice(turns, readings[games[i]])
+    for e in range(begin + 1, 1 + log[0].entry):
+        event: Event = log[e]
+        game, kind, a = as_int(place[event.entry]), event.kind, as_int(event.a)
+        if game < 0:
+            continue
+        reading: _Reading = readings[game]
+        if kind == ROLL:
+            _roll(turns, reading, a, as_int(event.b), full)
+        elif kind == REROLL:
+            _reroll(turns, reading, full)
+        elif kind == SET_ASIDE:
+            _set_aside(turns, reading, a, as_int(event.b), full)
+        elif not full:
+            continue
+        elif kind == FAIL and reading.rolled:
+            if reading.weasel and turns.graph.rescue:
+                _keep_roll(turns, reading)
+        elif kind == STOP:
+            numbers = turns.solutions.numbers
+            best = as_int(numbers[reading.stop] < numbers[reading.roll_on])
+            _choose(turns, reading, reading.stop, STOPS_EARLY, 0, best, event.c == 0)
+        elif kind in (TAKE, STEAL, STEAL_HEN):
+            top = as_int(turns.table[turns.rows[game]].top[a])
+            _claim(turns, reading, top if kind == STEAL_HEN else a)
+        elif kind == SPECIALIST and reading.tile != NOTHING and a != RAVEN:
+            _take_specialist(turns, reading, a, event.c == SEATS + turns.seat)
+        elif kind == BRATWORM and a != NOTHING and not reading.strays:
+            _rob(turns, reading, a)
+    if full:
+        for k in games:
+            reading = readings[k]
+            for q in range(len(turns.worths)):
+                turns.error[k, q] += turns.worths[q, reading.now]
+            if np.isnan(reading.claim):
+                reading.claim = np.float64(turns.solutions.numbers[reading.now])
+
+
 @inlined
-def _place_of(solutions: Solutions, i: Int, slot: Int) -> int:
-    return as_int(solutions.first[i] + slot * solutions.step)
+def _begin(turns: _Turns, reading: _Reading, game: int, first: int) -> None:
+    """The player takes the dice."""
+    reading.game = game
+    reading.first = first
+    reading.now = _place_of(turns.solutions, reading, turns.graph.start)
+    reading.claim = np.nan
+    reading.roll = 0
+    reading.golden_face = 0
+    reading.aside = 0
+    reading.points = 0
+    reading.white = turns.books[0].dice
+    reading.golden = turns.golden
+    reading.weasel = len(turns.graph.base) - 1
+    reading.earned = 0
+    reading.rolled = False
+    reading.tile = NOTHING
+    reading.strays = False
 
 
-@called
-def _best(
-    graph: Graph, solutions: Solutions, i: Int, reading: _Reading, golden_first: bool, again: bool
-) -> tuple[int, int]:
-    """Where the best of a roll is: the first in the order of the solver's tree; and the face to set aside for it, or 0.
-
-    `again`: whether the weasel can be used on it.
-    """
-    numbers = solutions.numbers
-    best_face, new = 0, as_int(graph.shown[reading.roll]) & ~as_int(reading.aside)
-    best = _place_of(solutions, i, bust_of(graph, as_int(reading.earned)))
-    value = -np.inf if new else np.float64(numbers[best])
-    if again:
-        place = _again(graph, solutions, i, reading)
-        if numbers[place] > value:
-            best, value = place, np.float64(numbers[place])
-    golden = as_int(reading.golden_face)
-    for k in range(0 if golden_first and golden else 1, FACES + 1):
-        face = k if k else golden
-        if (new >> (face - 1)) & 1 and not (k and golden_first and face == golden):
-            stop, roll_on = _after(graph, solutions, i, reading, face)
-            place = roll_on if numbers[roll_on] > numbers[stop] else stop
-            if numbers[place] > value:
-                best, value, best_face = place, np.float64(numbers[place]), face
-    return best, best_face
+@inlined
+def _take_dice(turns: _Turns, reading: _Reading) -> None:
+    """The player has decided whether the golden die is one of the dice."""
+    k, start = reading.game, turns.start
+    chosen, best = as_int(turns.golden), as_int(start[1, k, 0] >= start[0, k, 0])
+    turns.error[k] += start[best, k] - start[chosen, k]
+    if min(start[0, k, 0], start[1, k, 0]) > -np.inf:
+        lost = turns.error[k, 0] / turns.scale.factor[k]
+        _note(turns.decisions, turns.noted, reading, lost, as_int(USES_GOLDEN_DIE), chosen, best)
 
 
-@called
-def _after(
-    graph: Graph, solutions: Solutions, i: Int, reading: _Reading, face: int
-) -> tuple[int, int]:
-    """Where stopping and rolling on are after a face was set aside."""
-    dice = as_int(graph.counts[reading.roll, face])
+@inlined
+def _roll(turns: _Turns, reading: _Reading, roll: int, golden_face: int, full: bool) -> None:
+    """The dice were rolled: at first, again with the weasel, or because the player did not stop."""
+    graph, solutions = turns.graph, turns.solutions
+    if reading.aside and not reading.rolled:
+        if full:
+            numbers = solutions.numbers
+            best = as_int(numbers[reading.roll_on] >= numbers[reading.stop])
+            _choose(turns, reading, reading.roll_on, ROLLS_ON, 1, best, True)
+        reading.now = reading.roll_on
+    reading.roll = roll
+    reading.golden_face = golden_face
+    reading.rolled = True
+    busts = as_int(graph.shown[roll]) & ~as_int(reading.aside) == 0
+    again = reading.weasel > 0 and (graph.rescue or not busts)
+    to, _ = _best(graph, solutions, reading, turns.golden_first, again)
+    _move(turns.worths, reading, to, turns.luck[reading.game], 1.0)
+
+
+@inlined
+def _reroll(turns: _Turns, reading: _Reading, full: bool) -> None:
+    """The weasel was used: the same dice are rolled again."""
+    numbers, to = turns.solutions.numbers, _again(turns.graph, turns.solutions, reading)
+    if full:
+        best = as_int(numbers[to] >= numbers[reading.now])
+        _choose(turns, reading, to, REROLLS, 1, best, True)
+    reading.now = to
+    reading.weasel = 0
+
+
+@inlined
+def _set_aside(turns: _Turns, reading: _Reading, face: int, dice: int, full: bool) -> None:
+    """So many dice of a face were set aside."""
+    graph, numbers = turns.graph, turns.solutions.numbers
+    stop, roll_on = _after(graph, turns.solutions, reading, face)
+    if full:
+        best = _keep_roll(turns, reading)
+        kind = WRONG_NUMBER
+        if face != best and WORM in (face, best):
+            kind = WORMS_EARLY if face == WORM else NUMBER_FOR_WORMS
+        new = as_int(graph.shown[reading.roll]) & ~as_int(reading.aside)
+        to = roll_on if numbers[roll_on] > numbers[stop] else stop
+        _choose(turns, reading, to, kind, face, best, new & (new - 1) != 0)
     golden = as_int(reading.golden_face == face)
-    stop, roll_on = slots_of(
-        graph,
-        as_int(reading.weasel),
-        as_int(reading.earned) | earns(graph, face, dice),
-        as_int(reading.aside) | 1 << (face - 1),
-        as_int(reading.points) + dice * POINTS[face],
-        as_int(reading.white) - dice + golden,
-        as_int(reading.golden) - golden,
-    )
-    return _place_of(solutions, i, stop), _place_of(solutions, i, roll_on)
+    reading.earned |= as_int(earns(graph, face, dice))
+    reading.aside |= 1 << (face - 1)
+    reading.points += dice * POINTS[face]
+    reading.white -= dice - golden
+    reading.golden -= golden
+    reading.rolled = False
+    reading.stop = stop
+    reading.roll_on = roll_on
 
 
 @called
-def _again(graph: Graph, solutions: Solutions, i: Int, reading: _Reading) -> int:
-    """Where it is to roll the same dice again."""
-    _, slot = slots_of(
-        graph,
-        0,
-        as_int(reading.earned),
-        as_int(reading.aside),
-        as_int(reading.points),
-        as_int(reading.white),
-        as_int(reading.golden),
-    )
-    return _place_of(solutions, i, slot)
+def _keep_roll(turns: _Turns, reading: _Reading) -> int:
+    """The last roll was kept, although the weasel may be there; returns the best face to set aside, or 0."""
+    numbers = turns.solutions.numbers
+    kept, face = _best(turns.graph, turns.solutions, reading, turns.golden_first, False)
+    if reading.weasel:
+        best = as_int(numbers[kept] < numbers[reading.now])
+        _choose(turns, reading, kept, REROLLS, 0, best, True)
+    return face
+
+
+@inlined
+def _claim(turns: _Turns, reading: _Reading, tile: int) -> None:
+    """A tile was claimed."""
+    k, scale = reading.game, turns.scale
+    reading.tile = tile
+    tiles = legal_claims(turns.books[0], turns.hands[turns.rows[k]])
+    claims = turns.values.claim[k, reading.earned]
+    reading.claim = (claims[tile] - scale.shift[k]) * scale.factor[k]
+    if tiles & (tiles - 1):
+        lost = np.float64(turns.solutions.numbers[reading.now]) - reading.claim
+        best = best_claim(tiles, claims)
+        _note(
+            turns.decisions,
+            turns.noted,
+            reading,
+            lost / scale.factor[k],
+            as_int(CLAIMS),
+            tile,
+            best,
+        )
+
+
+@inlined
+def _take_specialist(turns: _Turns, reading: _Reading, specialist: int, keeps: bool) -> None:
+    """A specialist came with the tile, which the player `keeps` or not."""
+    book: Rulebook = turns.books[0]
+    held = as_int(turns.before[reading.game].holds[turns.seat])
+    if held not in (NOTHING, specialist) and not (book.keep_new or book.keep_old):
+        keeps_new = turns.values.keeps_new[reading.game, reading.earned, reading.tile]
+        chosen, best = (specialist if keeps else held), (specialist if keeps_new else held)
+        _choose_after_claim(turns, reading, KEEPS, chosen, best, chosen != best)
+        reading.tile = NOTHING
+
+
+@inlined
+def _rob(turns: _Turns, reading: _Reading, rival: int) -> None:
+    """A bratworm was taken from a rival."""
+    book: Rulebook = turns.books[0]
+    if book.players > 2:
+        sources, richest = bratworm_sources(book, turns.before[reading.game], turns.seat)
+        if sources > 1 or richest == NOTHING:
+            _choose_after_claim(turns, reading, ROBS, rival, richest, True)
+
+
+@inlined
+def _choose_after_claim(
+    turns: _Turns, reading: _Reading, kind: int, chosen: int, best: int, strays: bool
+) -> None:
+    """What is chosen once a tile is claimed: if it `strays` from what was valued, the result shows what it gives away."""
+    if strays:
+        reading.decision = turns.noted[0]
+        reading.strays = True
+    _note(turns.decisions, turns.noted, reading, 0.0, as_int(kind), chosen, best)
+
+
+@inlined
+def _choose(
+    turns: _Turns, reading: _Reading, to: int, kind: int, chosen: int, best: int, several: bool
+) -> None:
+    """The player chose the way to a place of the solution, maybe among several."""
+    numbers, k = turns.solutions.numbers, reading.game
+    if several:
+        lost = np.float64(numbers[reading.now]) - numbers[to]
+        lost /= turns.scale.factor[k]
+        chosen, best = as_int(chosen), as_int(best)
+        _note(turns.decisions, turns.noted, reading, lost, as_int(kind), chosen, best)
+    _move(turns.worths, reading, to, turns.error[k], -1.0)
+
+
+@called
+def _note(
+    decisions: Decisions,
+    count: NDArray[np.int64],
+    reading: _Reading,
+    error: float,
+    kind: int,
+    chosen: int,
+    best: int,
+) -> None:
+    """Write down a decision, and what it gives away."""
+    decision: Decision = decisions[count[0]]
+    decision.error = error
+    decision.game = reading.game
+    decision.kind = kind
+    decision.chosen = chosen
+    decision.best = best
+    decision.roll = reading.roll
+    decision.golden_face = reading.golden_face
+    decision.aside = reading.aside
+    decision.points = reading.points
+    decision.dice = reading.white + reading.golden
+    count[0] += 1
 
 
 @inlined
@@ -471,243 +658,46 @@ def _move(worths: Numbers, reading: _Reading, place: int, gain: FloatArray, sign
 
 
 @called
-def _decide(
-    decisions: Decisions,
-    found: int,
-    book: Rulebook,
-    game: Game,
-    hand: Hand,
-    seat: int,
-    reading: _Reading,
-    error: float,
-    kind: int,
-    chosen: int,
-    best: int,
-    several: bool,
-) -> int:
-    """Something was chosen that gives away so much; write it to `decisions` if there were several options."""
-    if several:
-        decision: Decision = decisions[found]
-        decision.error = error
-        decision.entry = game.entry
-        decision.turn = game.turn
-        decision.seat = seat
-        decision.kind = kind
-        decision.chosen = chosen
-        decision.best = best
-        decision.roll = reading.roll
-        decision.golden_face = reading.golden_face
-        decision.aside = reading.aside
-        decision.points = reading.points
-        decision.dice = reading.white + reading.golden
-        decision.grill = hand.grill
-        decision.top = game.top[seat]
-        decision.rival = game.top[(seat + 1) % book.players]
-        found += 1
-    return found
+def _best(
+    graph: Graph, solutions: Solutions, reading: _Reading, golden_first: bool, again: bool
+) -> tuple[int, int]:
+    """Where the best of a roll is: the first in the order of the solver's tree; and the face to set aside for it, or 0.
 
-
-@kernel
-def _read(
-    books: Books,
-    table: Table,
-    hands: Hands,
-    seat: int,
-    rows: NDArray[np.int32],
-    before: Table,
-    log: Log,
-    begin: int,
-    place: NDArray[np.int32],
-    games: NDArray[np.int64],
-    graph: Graph,
-    solutions: Solutions,
-    worths: Numbers,
-    golden: bool,
-    golden_first: bool,
-    start: FloatArray,
-    values: Values,
-    scale: Scale,
-    readings: NDArray[np.void],
-    luck: FloatArray,
-    error: FloatArray,
-    decisions: Decisions,
-    found: int,
-) -> int:
-    """Read the events of a turn in some games: add to luck (n, K); with room for `decisions` also to error (n, K).
-
-    `worths` (K, …) are at the places of the solutions; `start` (2, n, K) is what the turn was worth at first, without and
-    with the golden die, -inf if it is not held. Returns how many decisions there are.
+    `again`: whether the weasel can be used on it.
     """
-    book: Rulebook = books[0]
-    numbers, full = solutions.numbers, len(decisions) > 0
-    for i in range(len(games)):
-        k = games[i]
-        reading: _Reading = readings[k]
-        reading.now = _place_of(solutions, i, graph.start)
-        reading.claim = np.nan
-        reading.roll = 0
-        reading.golden_face = 0
-        reading.aside = 0
-        reading.points = 0
-        reading.white = book.dice
-        reading.golden = golden
-        reading.weasel = len(graph.base) - 1
-        reading.earned = 0
-        reading.rolled = False
-        reading.tile = NOTHING
-        reading.strays = False
-        if full:
-            game: Game = before[k]
-            hand: Hand = hands[rows[k]]
-            chosen, best = as_int(golden), as_int(start[1, k, 0] >= start[0, k, 0])
-            error[k] += start[best, k] - start[chosen, k]
-            several = min(start[0, k, 0], start[1, k, 0]) > -np.inf
-            found = _decide(
-                decisions, found, book, game, hand, seat, reading, error[k, 0] / scale.factor[k], as_int(USES_GOLDEN_DIE),
-                chosen, best, several,
-            )  # fmt: skip
-    for e in range(begin + 1, 1 + log[0].entry):
-        event: Event = log[e]
-        i = as_int(place[event.entry])
-        if i < 0:
-            continue
-        k = games[i]
-        reading = readings[k]
-        kind, a = event.kind, as_int(event.a)
-        if full:
-            game = before[k]
-            hand = hands[rows[k]]
-            unit, now = 1 / scale.factor[k], np.float64(numbers[reading.now])
-        if kind == ROLL:
-            if full and reading.aside and not reading.rolled:
-                best = as_int(numbers[reading.roll_on] >= numbers[reading.stop])
-                found = _decide(
-                    decisions, found, book, game, hand, seat, reading, (now - numbers[reading.roll_on]) * unit,
-                    as_int(ROLLS_ON), as_int(1), best, True,
-                )  # fmt: skip
-                _move(worths, reading, reading.roll_on, error[k], -1.0)
-            reading.roll = a
-            reading.golden_face = event.b
-            reading.rolled = True
-            busts = as_int(graph.shown[a]) & ~as_int(reading.aside) == 0
-            again = reading.weasel > 0 and (graph.rescue or not busts)
-            to, _ = _best(graph, solutions, i, reading, golden_first, again)
-            _move(worths, reading, to, luck[k], 1.0)
-        elif kind == REROLL:
-            to = _again(graph, solutions, i, reading)
-            if full:
-                found = _decide(
-                    decisions, found, book, game, hand, seat, reading, (now - numbers[to]) * unit, as_int(REROLLS),
-                    as_int(1), as_int(numbers[to] >= now), True,
-                )  # fmt: skip
-                _move(worths, reading, to, error[k], -1.0)
-            reading.now = to
-            reading.weasel = 0
-        elif kind == SET_ASIDE:
-            stop, roll_on = _after(graph, solutions, i, reading, a)
-            if full:
-                kept, best = _best(graph, solutions, i, reading, golden_first, False)
-                if reading.weasel:
-                    found = _decide(
-                        decisions, found, book, game, hand, seat, reading, (now - numbers[kept]) * unit, as_int(REROLLS),
-                        as_int(0), as_int(numbers[kept] < now), True,
-                    )  # fmt: skip
-                    _move(worths, reading, kept, error[k], -1.0)
-                pick = WRONG_NUMBER
-                if a != best and WORM in (a, best):
-                    pick = WORMS_EARLY if a == WORM else NUMBER_FOR_WORMS
-                new = as_int(graph.shown[reading.roll]) & ~as_int(reading.aside)
-                to = roll_on if numbers[roll_on] > numbers[stop] else stop
-                lost = np.float64(numbers[kept]) - numbers[to]
-                found = _decide(
-                    decisions, found, book, game, hand, seat, reading, lost * unit, as_int(pick), a, best,
-                    new & (new - 1) != 0,
-                )  # fmt: skip
-                _move(worths, reading, to, error[k], -1.0)
-            else:
-                reading.now = roll_on
-            set_aside, of_gold = as_int(event.b), as_int(reading.golden_face == a)
-            reading.earned |= as_int(earns(graph, a, set_aside))
-            reading.aside |= 1 << (a - 1)
-            reading.points += set_aside * POINTS[a]
-            reading.white -= set_aside - of_gold
-            reading.golden -= of_gold
-            reading.rolled = False
-            reading.stop = stop
-            reading.roll_on = roll_on
-        elif not full:
-            continue
-        elif kind == FAIL and reading.rolled:
-            if reading.weasel and graph.rescue:
-                kept, _ = _best(graph, solutions, i, reading, golden_first, False)
-                found = _decide(
-                    decisions, found, book, game, hand, seat, reading, (now - numbers[kept]) * unit, as_int(REROLLS),
-                    as_int(0), as_int(numbers[kept] < now), True,
-                )  # fmt: skip
-                _move(worths, reading, kept, error[k], -1.0)
-        elif kind == STOP:
-            best = as_int(numbers[reading.stop] < numbers[reading.roll_on])
-            found = _decide(
-                decisions, found, book, game, hand, seat, reading, (now - numbers[reading.stop]) * unit,
-                as_int(STOPS_EARLY), as_int(0), best, event.c == 0,
-            )  # fmt: skip
-            _move(worths, reading, reading.stop, error[k], -1.0)
-        elif kind in (TAKE, STEAL, STEAL_HEN):
-            reading.tile = as_int(table[rows[k]].top[a]) if kind == STEAL_HEN else a
-            tiles, claims = legal_claims(book, hand), values.claim[k, reading.earned]
-            reading.claim = (claims[reading.tile] - scale.shift[k]) * scale.factor[k]
-            found = _decide(
-                decisions, found, book, game, hand, seat, reading, (now - reading.claim) * unit, as_int(CLAIMS),
-                reading.tile, best_claim(tiles, claims), tiles & (tiles - 1) != 0,
-            )  # fmt: skip
-        elif kind == SPECIALIST and reading.tile != NOTHING and a != RAVEN:
-            held = as_int(game.holds[seat])
-            if held != NOTHING and a != held and not (book.keep_new or book.keep_old):
-                keeps = event.c == SEATS + seat
-                keeps_new = values.keeps_new[k, reading.earned, reading.tile]
-                chosen, best = (a if keeps else held), (a if keeps_new else held)
-                if chosen != best:
-                    reading.decision = found
-                    reading.strays = True
-                found = _decide(
-                    decisions,
-                    found,
-                    book,
-                    game,
-                    hand,
-                    seat,
-                    reading,
-                    0.0,
-                    as_int(KEEPS),
-                    chosen,
-                    best,
-                    True,
-                )
-                reading.tile = NOTHING
-        elif kind == BRATWORM and book.players > 2 and a != NOTHING and not reading.strays:
-            sources, richest = bratworm_sources(book, game, seat)
-            if sources > 1 or richest == NOTHING:
-                reading.decision = found
-                reading.strays = True
-                found = _decide(
-                    decisions,
-                    found,
-                    book,
-                    game,
-                    hand,
-                    seat,
-                    reading,
-                    0.0,
-                    as_int(ROBS),
-                    a,
-                    richest,
-                    True,
-                )
-    if full:
-        for k in games:
-            reading = readings[k]
-            for q in range(len(worths)):
-                error[k, q] += worths[q, reading.now]
-            if np.isnan(reading.claim):
-                reading.claim = np.float64(numbers[reading.now])
-    return found
+    numbers = solutions.numbers
+    best_face, new = 0, as_int(graph.shown[reading.roll]) & ~as_int(reading.aside)
+    best = _place_of(solutions, reading, bust_of(graph, as_int(reading.earned)))
+    value = -np.inf if new else np.float64(numbers[best])
+    if again:
+        place = _again(graph, solutions, reading)
+        if numbers[place] > value:
+            best, value = place, np.float64(numbers[place])
+    golden = as_int(reading.golden_face)
+    for k in range(0 if golden_first and golden else 1, FACES + 1):
+        face = k if k else golden
+        if (new >> (face - 1)) & 1 and not (k and golden_first and face == golden):
+            stop, roll_on = _after(graph, solutions, reading, face)
+            place = roll_on if numbers[roll_on] > numbers[stop] else stop
+            if numbers[place] > value:
+                best, value, best_face = place, np.float64(numbers[place]), face
+    return best, best_face
+
+
+@called
+def _after(graph: Graph, solutions: Solutions, reading: _Reading, face: int) -> tuple[int, int]:
+    """Where stopping and rolling on are after a face was set aside."""
+    stop, roll_on = slots_after(graph, reading, reading.weasel, face)
+    return _place_of(solutions, reading, stop), _place_of(solutions, reading, roll_on)
+
+
+@called
+def _again(graph: Graph, solutions: Solutions, reading: _Reading) -> int:
+    """Where it is to roll the same dice again."""
+    _, slot = slots_at(graph, reading, 0)
+    return _place_of(solutions, reading, slot)
+
+
+@inlined
+def _place_of(solutions: Solutions, reading: _Reading, slot: Int) -> int:
+    return as_int(reading.first + slot * solutions.step)

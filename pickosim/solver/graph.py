@@ -28,14 +28,14 @@ from functools import cache
 from hashlib import sha256
 from io import BytesIO
 from math import comb
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pickosim.engine.dice import ALL_FACES, FACES, POINTS, WORM_BIT, rolls
-from pickosim.engine.kernels import cache_folder, shared
+from pickosim.engine.kernels import U8, U16, cache_folder, dtype_of, shared
 from pickosim.files import write_whole
 
 BUST, WORTH = 0, 1
@@ -358,40 +358,21 @@ def _place(pool: Pool) -> tuple[int, int, int, int]:
     return pool.earned, pool.aside, pool.white, pool.golden
 
 
-class Standing(NamedTuple):
-    """Turns between two rolls, one entry per turn; fields as in `pickosim.engine.turn.HAND`."""
+class Dice(Protocol):
+    """Where a turn is, as kernels read it from any record with these fields, e.g. `pickosim.engine.turn.HAND`."""
 
-    aside: NDArray[np.uint8]
-    """(n,): set of faces set aside."""
-    points: NDArray[np.uint8]
-    """(n,): their points."""
-    white: NDArray[np.uint8]
-    """(n,): white dice left."""
-    golden: NDArray[np.uint8]
-    """(n,): golden dice left, 0 or 1."""
-    weasel: NDArray[np.uint8]
-    """(n,): rerolls left, 0 or 1."""
-    earned: NDArray[np.uint8]
-    """(n,): whether the bonus for 1s is earned, 0 or 1."""
+    aside: U8  # set of faces set aside
+    points: U8  # of these
+    white: U8  # dice left, those of the last roll included
+    golden: U8  # the same, 0 or 1
+    weasel: U8  # rerolls left, 0 or 1
+    earned: U8  # 1 if the bonus for 1s is earned
+    roll: U16  # number of the last roll, the golden die included
+    golden_face: U8  # of the golden die in that roll, 0 if it was not rolled
 
 
-class Rolled(NamedTuple):
-    """Turns after a roll, one entry per turn; fields as in `pickosim.engine.turn.HAND`."""
-
-    aside: NDArray[np.uint8]
-    """(n,): set of faces set aside before the roll."""
-    points: NDArray[np.uint8]
-    """(n,): their points."""
-    white: NDArray[np.uint8]
-    """(n,): white dice rolled."""
-    weasel: NDArray[np.uint8]
-    """(n,): rerolls left, 0 or 1."""
-    earned: NDArray[np.uint8]
-    """(n,): whether the bonus for 1s is earned, 0 or 1."""
-    roll: NDArray[np.uint16]
-    """(n,): number of the roll, the golden die included."""
-    golden_face: NDArray[np.uint8]
-    """(n,): face of the golden die, 0 if it was not rolled."""
+DICE = dtype_of(Dice)
+"""The fields as a record: a situation of a turn."""
 
 
 @shared
@@ -412,22 +393,21 @@ def bust_of(graph: Graph, earned: Int) -> Int:
 
 
 @shared
-def slots_at(graph: Graph, at: Standing, i: Int, weasel: Int) -> tuple[Int, Int]:
-    """The slots of stopping and of rolling on in turn i."""
-    aside, points, earned = np.int64(at.aside[i]), np.int64(at.points[i]), np.int64(at.earned[i])
-    return slots_of(graph, weasel, earned, aside, points, at.white[i], at.golden[i])
+def slots_at(graph: Graph, at: Dice, weasel: Int) -> tuple[Int, Int]:
+    """The slots of stopping and of rolling on between two rolls."""
+    aside, points, earned = np.int64(at.aside), np.int64(at.points), np.int64(at.earned)
+    return slots_of(graph, weasel, earned, aside, points, np.int64(at.white), np.int64(at.golden))
 
 
 @shared
-def slots_after(graph: Graph, at: Rolled, i: Int, weasel: Int, face: Int) -> tuple[Int, Int]:
-    """The slots of stopping and of rolling on after setting aside a face of turn i's roll."""
-    dice = np.int64(graph.counts[at.roll[i], face])
-    golden = np.int64(at.golden_face[i] == face)
-    aside = np.int64(at.aside[i]) | 1 << (face - 1)
-    points = np.int64(at.points[i]) + dice * POINTS[face]
-    white_left = np.int64(at.white[i]) - dice + golden
-    golden_left = np.int64(at.golden_face[i] != 0) - golden
-    earned = np.int64(at.earned[i]) | earns(graph, face, dice)
+def slots_after(graph: Graph, at: Dice, weasel: Int, face: Int) -> tuple[Int, Int]:
+    """The slots of stopping and of rolling on after setting aside a face of the last roll."""
+    dice = np.int64(graph.counts[at.roll, face])
+    golden = np.int64(at.golden_face == face)
+    earned = np.int64(at.earned) | earns(graph, face, dice)
+    aside = np.int64(at.aside) | 1 << (face - 1)
+    points = np.int64(at.points) + dice * POINTS[face]
+    white_left, golden_left = np.int64(at.white) - dice + golden, np.int64(at.golden) - golden
     return slots_of(graph, weasel, earned, aside, points, white_left, golden_left)
 
 

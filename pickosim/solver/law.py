@@ -7,7 +7,7 @@ the chances are then propagated through the graph of the turn from the first rol
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +15,11 @@ from numpy.typing import NDArray
 from pickosim.engine.dice import FACES, Rolls, arrangements, first_roll, rolls
 from pickosim.engine.kernels import kernel
 from pickosim.solver.graph import (
-    BUST,
-    WORTH,
+    DICE,
     Graph,
     Int,
     Pool,
     Problem,
-    Rolled,
-    Standing,
     bust_of,
     dice_kinds,
     graph,
@@ -31,39 +28,27 @@ from pickosim.solver.graph import (
     states,
 )
 
-At = TypeVar("At", Standing, Rolled)
-
 
 class Policy(Protocol):
-    """How a turn is played: decisions for many turns at once."""
+    """How a turn is played: decisions for many turns at once, by where they are, (n,) of `DICE`."""
 
-    def stop(self, at: Standing) -> NDArray[np.bool_]:
+    def stop(self, dice: NDArray[np.void]) -> NDArray[np.bool_]:
         """(n,): whether to stop; ignored before the first roll."""
 
-    def face(self, at: Rolled) -> NDArray[np.uint8]:
+    def face(self, dice: NDArray[np.void]) -> NDArray[np.uint8]:
         """(n,): which face to set aside; ignored where none is new."""
 
-    def reroll(self, at: Rolled) -> NDArray[np.bool_]:
+    def reroll(self, dice: NDArray[np.void]) -> NDArray[np.bool_]:
         """(n,): whether to use the weasel; ignored where that is not allowed."""
-
-
-class Law(NamedTuple):
-    """Chances of a turn's results; the first index, of B, is 1 if enough 1s for the bonus were set aside.
-
-    B is 2, or 1 if the problem has no bonus.
-    """
-
-    bust: NDArray[np.float64]
-    """(B,): a roll without a new face."""
-    stopped: NDArray[np.float64]
-    """(B, 2, P): a stop, by worm set aside and points."""
 
 
 class Situations(NamedTuple):
     """All situations of a turn, without the weasel: N between rolls, in playing order, X after a roll."""
 
-    standing: Standing
-    rolled: Rolled
+    standing: NDArray[np.void]
+    """(N,) of DICE."""
+    rolled: NDArray[np.void]
+    """(X,) of DICE."""
     first: NDArray[np.int64]
     """(N + 1,): first roll of each situation between rolls."""
     chance: NDArray[np.float64]
@@ -95,72 +80,47 @@ def situations(problem: Problem) -> Situations:
     for pool, all_points in states(problem).items():
         if pool.may_roll:
             standing += [
-                (pool.aside, points, pool.white, pool.golden, 0, pool.earned)
-                for points in all_points
+                (pool.aside, points, *pool[1:3], 0, pool.earned, 0, 0) for points in all_points
             ]
             rolled += [_rolls_of(pool, golden, all_rolls)] * len(all_points)
     lengths = [len(roll) for roll, _, _ in rolled]
-    columns = np.ascontiguousarray(np.array(standing, np.uint8).T)
-    aside, points, white_left, _, weasel, earned = columns.repeat(lengths, axis=1)
-    roll, golden_face, chance = (np.concatenate(parts) for parts in zip(*rolled, strict=True))
-    return Situations(
-        Standing(*columns),
-        Rolled(
-            aside,
-            points,
-            white_left,
-            weasel,
-            earned,
-            roll.astype(np.uint16),
-            golden_face.astype(np.uint8),
-        ),
-        np.cumsum([0, *lengths]),
-        chance,
-        all_rolls["faces"][roll] & ~aside,
+    between = np.array(standing, DICE)
+    after = between.repeat(lengths)
+    after["roll"], after["golden_face"], chance = (
+        np.concatenate(parts) for parts in zip(*rolled, strict=True)
     )
-
-
-def law(problem: Problem, policy: Policy) -> Law:
-    """Compute the exact distribution of a turn's result; refuse a policy that picks an illegal face.
-
-    The policy sees a golden die with the usual faces as one more white die.
-    """
-    plan = graph(problem)
-    blocks = Decisions(problem, policy).ends(plan.start).reshape(problem.blocks, -1)
-    return Law(blocks[:, BUST], blocks[:, WORTH:].reshape(-1, 2, plan.points))
+    new = all_rolls["faces"][after["roll"]] & ~after["aside"]
+    return Situations(between, after, np.cumsum([0, *lengths]), chance, new)
 
 
 class Decisions:
-    """What a policy does in every situation of a turn."""
+    """What a policy does in every situation of a turn; one that picks an illegal face is refused.
+
+    The policy sees a golden die with the usual faces as one more white die.
+    """
 
     def __init__(self, problem: Problem, policy: Policy) -> None:
-        self._problem = problem
-        self._decided = _decisions(problem, policy)
+        self._graph, self._at = graph(problem), situations(problem)
+        standing, rolled, new = self._at.standing, self._at.rolled, self._at.new
+        layers = [np.uint8(weasel) for weasel in range(len(self._graph.base))]
+        self._stop = np.stack([policy.stop(_with_weasel(standing, weasel)) for weasel in layers])
+        self._face = np.stack([policy.face(_with_weasel(rolled, weasel)) for weasel in layers])
+        self._reroll = policy.reroll(_with_weasel(rolled, layers[-1]))
+        if (new >> (self._face - 1) & 1 == 0)[:, new > 0].any():
+            raise ValueError("the policy sets aside a face that is not a new face of its roll")
 
     def ends(self, slot: Int) -> NDArray[np.float64]:
         """(C,): the chances of the results in the columns of a pay-off, from the roll on that a slot stands for.
 
         The slot of an end is certain to end there.
         """
-        return _propagate(graph(self._problem), situations(self._problem), slot, *self._decided)
+        return _propagate(self._graph, self._at, slot, self._stop, self._face, self._reroll)
 
 
-def _decisions(
-    problem: Problem, policy: Policy
-) -> tuple[NDArray[np.bool_], NDArray[np.uint8], NDArray[np.bool_]]:
-    """What a policy does in every situation: stop (L, N), face (L, X) and reroll (X,)."""
-    at = situations(problem)
-    layers = [np.uint8(weasel) for weasel in range(len(graph(problem).base))]
-    stop = [policy.stop(_with_weasel(at.standing, weasel)) for weasel in layers]
-    face = [policy.face(_with_weasel(at.rolled, weasel)) for weasel in layers]
-    for faces in face:
-        if (at.new >> (faces - 1) & 1 == 0)[at.new > 0].any():
-            raise ValueError("the policy sets aside a face that is not a new face of its roll")
-    return np.stack(stop), np.stack(face), policy.reroll(_with_weasel(at.rolled, layers[-1]))
-
-
-def _with_weasel(at: At, weasel: np.uint8) -> At:
-    return at._replace(weasel=np.full_like(at.weasel, weasel))
+def _with_weasel(dice: NDArray[np.void], weasel: np.uint8) -> NDArray[np.void]:
+    again = dice.copy()
+    again["weasel"] = weasel
+    return again
 
 
 @kernel
@@ -172,13 +132,13 @@ def _propagate(
     face: NDArray[np.uint8],
     reroll: NDArray[np.bool_],
 ) -> NDArray[np.float64]:
-    """(C,): chances of the results, in the columns of a pay-off, from a slot on with these `_decisions`."""
+    """(C,): chances of the results, in the columns of a pay-off, from a slot on: stop (L, N), face (L, X) and reroll (X,) decide."""
     mass = np.zeros(graph.slots)
     mass[start] = 1.0
     for i in range(stop.shape[1]):
         rerolled = 0.0
         for weasel in range(len(stop) - 1, -1, -1):
-            stopped, slot = slots_at(graph, at.standing, i, weasel)
+            stopped, slot = slots_at(graph, at.standing[i], weasel)
             rolling = mass[slot]
             if slot != start and stop[weasel, i]:
                 mass[stopped] += rolling
@@ -208,8 +168,8 @@ def _roll(
         if weasel and reroll[k] and (at.new[k] or graph.rescue):
             rerolled += chance
         elif at.new[k]:
-            _, slot = slots_after(graph, at.rolled, k, weasel, np.int64(face[weasel, k]))
+            _, slot = slots_after(graph, at.rolled[k], weasel, np.int64(face[weasel, k]))
             mass[slot] += chance
         else:
-            mass[bust_of(graph, np.int64(at.rolled.earned[k]))] += chance
+            mass[bust_of(graph, np.int64(at.rolled[k].earned))] += chance
     return rerolled

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pickosim.engine.claim import best_claim, legal_claims, settle
-from pickosim.engine.dice import FACES, POINTS, Rolls
+from pickosim.engine.dice import FACES, Rolls
 from pickosim.engine.kernels import as_int, inlined, kernel
 from pickosim.engine.log import DOUBLE_ONE, Log
 from pickosim.engine.rulebook import NOTHING, Books, Rulebook
@@ -24,7 +24,7 @@ from pickosim.engine.turn import (
     roll_dice,
     use_weasel,
 )
-from pickosim.solver.graph import Graph, Int, bust_of, earns, slots_of
+from pickosim.solver.graph import Graph, Int, bust_of, slots_after, slots_at
 from pickosim.solver.solve import HIGHEST_FACE, SINGLE_TOLERANCE, Numbers, Solutions, prefetch
 
 GROUP = 32
@@ -71,11 +71,10 @@ def play_out(
                 hand = hands[rows[k]]
                 face, value = _best_face(hand, numbers, places[i])
                 if hand.weasel and (book.weasel_rescues_bust or not is_bust(hand)):
-                    start, earned = solutions.first[k], as_int(hand.earned)
-                    bust = numbers[start + bust_of(graph, earned) * step]
+                    start = solutions.first[k]
+                    bust = numbers[start + bust_of(graph, as_int(hand.earned)) * step]
                     keep = value if face else np.float64(bust)
-                    aside, points = as_int(hand.aside), as_int(hand.points)
-                    _, slot = slots_of(graph, 0, earned, aside, points, hand.white, hand.golden)
+                    _, slot = slots_at(graph, hand, 0)
                     if numbers[start + slot * step] > keep + SINGLE_TOLERANCE:
                         use_weasel(book, rolls, game, hand, seat, log)
                         _find_choices(graph, solutions, k, hand, places[i])
@@ -111,17 +110,7 @@ def _find_choices(
     while new:
         face = as_int(HIGHEST_FACE[new])
         new ^= 1 << (face - 1)
-        dice = as_int(graph.counts[hand.roll, face])
-        golden = as_int(hand.golden_face == face)
-        stop, roll_on = slots_of(
-            graph,
-            layer,
-            as_int(hand.earned) | earns(graph, face, dice),
-            as_int(hand.aside) | 1 << (face - 1),
-            as_int(hand.points) + dice * POINTS[face],
-            as_int(hand.white) - dice + golden,
-            as_int(hand.golden) - golden,
-        )
+        stop, roll_on = slots_after(graph, hand, layer, face)
         places[face, 0] = start + stop * step
         places[face, 1] = start + roll_on * step
         prefetch(solutions.numbers, places[face, 0])

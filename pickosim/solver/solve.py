@@ -30,16 +30,14 @@ from numpy.typing import NDArray
 from pickosim.engine.dice import FACES
 from pickosim.engine.kernels import kernel, operation, shared
 from pickosim.solver.graph import (
+    Dice,
     Graph,
     Int,
     Problem,
-    Rolled,
-    Standing,
     bust_of,
     graph,
     slots_after,
     slots_at,
-    slots_of,
 )
 
 LANES = 64
@@ -434,20 +432,15 @@ def _number(solutions: Solutions, i: int, slot: Int) -> float:
 
 @shared
 def _best(
-    graph: Graph,
-    solutions: Solutions,
-    at: Rolled,
-    i: int,
-    weasel: Int,
-    tolerance: float,
+    graph: Graph, solutions: Solutions, i: int, at: Dice, weasel: Int, tolerance: float
 ) -> tuple[Int, float]:
     """The best face of a roll and its value; 0 and -inf if none is new."""
     best_face, best = np.int64(0), -np.inf
-    new = graph.shown[at.roll[i]] & ~np.int64(at.aside[i])
+    new = graph.shown[at.roll] & ~np.int64(at.aside)
     while new:
         face = np.int64(HIGHEST_FACE[new])
         new ^= 1 << (face - 1)
-        stop, roll_on = slots_after(graph, at, i, weasel, face)
+        stop, roll_on = slots_after(graph, at, weasel, face)
         value = np.float64(max(_number(solutions, i, stop), _number(solutions, i, roll_on)))
         if value > best + tolerance:
             best_face, best = face, value
@@ -456,54 +449,43 @@ def _best(
 
 @kernel
 def best_face(
-    graph: Graph,
-    solutions: Solutions,
-    at: Rolled,
-    tolerance: float = TOLERANCE,
+    graph: Graph, solutions: Solutions, dice: NDArray[np.void], tolerance: float = TOLERANCE
 ) -> NDArray[np.uint8]:
     """(n,): the face to set aside of the i-th roll by the i-th solution; 0 if none is new."""
     faces = np.empty(len(solutions.first), np.uint8)
     for i in range(len(solutions.first)):
-        weasel = at.weasel[i] * (len(graph.base) - 1)
-        faces[i], _ = _best(graph, solutions, at, i, weasel, tolerance)
+        weasel = dice[i].weasel * (len(graph.base) - 1)
+        faces[i], _ = _best(graph, solutions, i, dice[i], weasel, tolerance)
     return faces
 
 
 @kernel
 def should_stop(
-    graph: Graph,
-    solutions: Solutions,
-    at: Standing,
-    tolerance: float = TOLERANCE,
+    graph: Graph, solutions: Solutions, dice: NDArray[np.void], tolerance: float = TOLERANCE
 ) -> NDArray[np.bool_]:
     """(n,): whether to stop in the i-th situation by the i-th solution, rather than to roll on."""
     stops = np.empty(len(solutions.first), np.bool_)
     for i in range(len(solutions.first)):
-        stop, roll_on = slots_at(graph, at, i, at.weasel[i] * (len(graph.base) - 1))
+        stop, roll_on = slots_at(graph, dice[i], dice[i].weasel * (len(graph.base) - 1))
         stops[i] = _number(solutions, i, roll_on) <= _number(solutions, i, stop) + tolerance
     return stops
 
 
 @kernel
 def should_reroll(
-    graph: Graph,
-    solutions: Solutions,
-    at: Rolled,
-    tolerance: float = TOLERANCE,
+    graph: Graph, solutions: Solutions, dice: NDArray[np.void], tolerance: float = TOLERANCE
 ) -> NDArray[np.bool_]:
     """(n,): whether to use the weasel on the i-th roll by the i-th solution; never without one."""
     rerolls = np.zeros(len(solutions.first), np.bool_)
     for i in range(len(solutions.first)):
-        if at.weasel[i] == 0 or len(graph.base) == 1:
+        at: Dice = dice[i]
+        if at.weasel == 0 or len(graph.base) == 1:
             continue
-        face, keep = _best(graph, solutions, at, i, 1, tolerance)
-        earned = np.int64(at.earned[i])
+        face, keep = _best(graph, solutions, i, at, 1, tolerance)
         if face == 0:
-            keep = np.float64(_number(solutions, i, bust_of(graph, earned)))
+            keep = np.float64(_number(solutions, i, bust_of(graph, np.int64(at.earned))))
         if face > 0 or graph.rescue:
-            golden, points = np.int64(at.golden_face[i] != 0), np.int64(at.points[i])
-            aside = np.int64(at.aside[i])
-            _, again = slots_of(graph, 0, earned, aside, points, at.white[i], golden)
+            _, again = slots_at(graph, at, 0)
             rerolls[i] = _number(solutions, i, again) > keep + tolerance
     return rerolls
 
@@ -516,21 +498,21 @@ class Optimal:
     solution: NDArray[np.float64]
     """(S,): the solution."""
 
-    def _solutions(self, at: Standing | Rolled) -> Solutions:
+    def _solutions(self, dice: NDArray[np.void]) -> Solutions:
         """The solution, n times."""
-        return Solutions.of_rows(self.solution, np.zeros(len(at.aside), np.int64))
+        return Solutions.of_rows(self.solution, np.zeros(len(dice), np.int64))
 
-    def stop(self, at: Standing) -> NDArray[np.bool_]:
+    def stop(self, dice: NDArray[np.void]) -> NDArray[np.bool_]:
         """(n,): whether to stop."""
-        return should_stop(self.graph, self._solutions(at), at)
+        return should_stop(self.graph, self._solutions(dice), dice)
 
-    def face(self, at: Rolled) -> NDArray[np.uint8]:
+    def face(self, dice: NDArray[np.void]) -> NDArray[np.uint8]:
         """(n,): the best face."""
-        return best_face(self.graph, self._solutions(at), at)
+        return best_face(self.graph, self._solutions(dice), dice)
 
-    def reroll(self, at: Rolled) -> NDArray[np.bool_]:
+    def reroll(self, dice: NDArray[np.void]) -> NDArray[np.bool_]:
         """(n,): whether to use the weasel."""
-        return should_reroll(self.graph, self._solutions(at), at)
+        return should_reroll(self.graph, self._solutions(dice), dice)
 
 
 class Chances(NamedTuple):

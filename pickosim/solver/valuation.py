@@ -15,7 +15,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import frexp, ldexp
-from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +36,6 @@ from pickosim.solver.graph import (
     WORTH,
     Graph,
     Problem,
-    Rolled,
-    Standing,
     graph,
     slots_after,
     slots_at,
@@ -52,8 +50,6 @@ from pickosim.solver.solve import (
     should_stop,
     solve,
 )
-
-At = TypeVar("At", Standing, Rolled)
 
 
 class Values(NamedTuple):
@@ -95,13 +91,13 @@ class Valuation(Strategy):
         return None
 
     def pick(self, turn: Turn) -> NDArray[np.uint8]:
-        return _decided(self, turn, np.zeros(len(turn), np.uint8), best_face, Rolled)
+        return _decided(self, turn, np.zeros(len(turn), np.uint8), best_face)
 
     def stop(self, turn: Turn) -> BoolArray:
-        return _decided(self, turn, np.zeros(len(turn), np.bool_), should_stop, Standing)
+        return _decided(self, turn, np.zeros(len(turn), np.bool_), should_stop)
 
     def reroll(self, turn: Turn) -> BoolArray:
-        return _decided(self, turn, np.zeros(len(turn), np.bool_), should_reroll, Rolled)
+        return _decided(self, turn, np.zeros(len(turn), np.bool_), should_reroll)
 
     def use_golden_die(self, turn: Turn) -> BoolArray:
         values, every = known_values(self, turn), np.arange(len(turn))
@@ -514,19 +510,11 @@ def _plans(strategy: Valuation, turn: Turn) -> list[Plan]:
     return plans
 
 
-def _at(kind: type[At], turn: Turn, games: NDArray[np.int64]) -> At:
-    """Where games are in their turns."""
-    rows = turn._rows[games]
-    return kind(*(turn._hands[name][rows] for name in kind._fields))
-
-
-def _decided(
-    strategy: Valuation, turn: Turn, out: Array, decide: Callable[..., Any], kind: type[At]
-) -> Array:
+def _decided(strategy: Valuation, turn: Turn, out: Array, decide: Callable[..., Any]) -> Array:
     """(n,): decisions by the solutions, written to `out`."""
     for plan in _plans(strategy, turn):
-        at = _at(kind, turn, plan.games)
-        out[plan.games] = decide(plan.graph, plan.solutions, at, SINGLE_TOLERANCE)
+        dice = turn._hands[turn._rows[plan.games]]
+        out[plan.games] = decide(plan.graph, plan.solutions, dice, SINGLE_TOLERANCE)
     return out
 
 
@@ -606,20 +594,20 @@ def _explain_dice(strategy: Valuation, turn: Turn) -> list[tuple[str, float]]:
     """The options with the dice in a single game, in double precision and on the strategy's own scale."""
     plan = _plans(strategy, turn)[0]
     solution = solve(plan.graph, payoffs_of(turn, known_values(strategy, turn), plan.graph))[0]
-    weasel = int(turn._hands["weasel"][turn._rows[0]]) * (len(plan.graph.base) - 1)
+    dice: Any = turn._hands.view(np.recarray)[turn._rows[0]]
+    weasel = int(dice.weasel) * (len(plan.graph.base) - 1)
     if turn.question == "stop":
-        stop, roll_on = slots_at(plan.graph, _at(Standing, turn, plan.games), 0, weasel)
+        stop, roll_on = slots_at(plan.graph, dice, weasel)
         return [("stop", float(solution[stop])), ("roll on", float(solution[roll_on]))]
-    at = _at(Rolled, turn, plan.games)
     options = []
     for face in range(1, FACES + 1):
         if turn.legal[0, face]:
-            stop, roll_on = slots_after(plan.graph, at, 0, weasel, face)
+            stop, roll_on = slots_after(plan.graph, dice, weasel, face)
             name = "worms" if face == WORM else f"{face}s"
             options.append((f"keep the {name}", float(max(solution[stop], solution[roll_on]))))
     if turn.question == "reroll":
         if not options:
             options.append(("fail", float(known_values(strategy, turn).fail[_now(turn)][0])))
-        _, again = slots_at(plan.graph, _at(Standing, turn, plan.games), 0, 0)
+        _, again = slots_at(plan.graph, dice, 0)
         options.append(("roll these dice again", float(solution[again])))
     return options

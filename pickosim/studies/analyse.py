@@ -171,11 +171,11 @@ class _Reader:
         """Add up a turn."""
         if turn._bot:
             return
-        found = verdict.decisions
-        error, block = found["error"], found["entry"] % self.blocks
+        found, before = verdict.decisions, verdict.table[verdict.decisions["game"]]
+        error, block = found["error"], before["entry"] % self.blocks
         groups = {
             "kinds": np.where(error >= MISTAKE, found["kind"], SMALL),
-            "tiles": np.bitwise_count(found["grill"]),
+            "tiles": np.bitwise_count(before["grill"]),
             "dice": found["dice"],
         }
         for name, group in groups.items():
@@ -183,19 +183,19 @@ class _Reader:
             self.number[name] += np.bincount(group, minlength=len(self.number[name]))
         costly = np.flatnonzero(error * LUCK_ONE >= 1 + self.costliest[block, 0])
         costly = costly[np.argsort(error[costly], kind="stable")]
-        some = found[costly]
-        grill = some["grill"].astype(np.int64)
+        some, then = found[costly], before[costly]
+        own, rival = then["top"][:, turn.seat], then["top"][:, (turn.seat + 1) % turn.players]
         self.costliest[block[costly]] = np.column_stack(
             [
                 (error[costly] * LUCK_ONE).astype(np.int64),
-                some["entry"] // self.blocks,
-                some["turn"],
+                then["entry"] // self.blocks,
+                then["turn"],
                 some["kind"],
                 some["chosen"],
                 some["best"],
                 some["roll"].astype(np.int64) << 8 | some["golden_face"],
                 some["aside"].astype(np.int64) << 8 | some["points"],
-                grill << 16 | some["top"].astype(np.int64) << 8 | some["rival"],
+                then["grill"].astype(np.int64) << 16 | own.astype(np.int64) << 8 | rival,
             ]
         )
 
