@@ -18,7 +18,7 @@ from pickosim.learning import net as nets
 from pickosim.learning.features import features_of, layout_for
 from pickosim.learning.fit import Fit, errors_of, in_turn, new_parameters, targets_of, with_rivals
 from pickosim.learning.layers import LOGIT_ONE, VECTORS, Net
-from pickosim.learning.net import CHANCE_ONE, all_chances, rounded, widened, win_chances
+from pickosim.learning.net import CHANCE_ONE, rounded, widened, win_chances
 from pickosim.learning.weights import Learned, Weights, adapted, as_bytes, read_weights, weights_of
 from pickosim.solver.valuation import Carry, worths_of
 from pickosim.studies.calibrate import calibrate
@@ -55,12 +55,14 @@ def test_every_player_s_chance_is_a_logistic_and_a_softmax_in_whole_numbers(rule
     for seat in range(players):
         positions = played.positions[played.seat == seat]
         slots = features_of(match.books, positions, np.full(len(positions), seat))
-        found = all_chances(match.books, positions, seat, weights.net)
+        found = win_chances(match.books, positions, seat, weights.net, players=players)
         assert (found * CHANCE_ONE % 1 == 0).all()
         assert (found.sum(axis=1) == 1).all()
-        own = win_chances(match.books, positions, seat, weights.net)
+        own = win_chances(match.books, positions, seat, weights.net)[:, 0]
         assert (found[:, 0] == own).all()
-        plain = all_chances(match.books, positions, seat, weights.net, vectors=not VECTORS)
+        plain = win_chances(
+            match.books, positions, seat, weights.net, players=players, vectors=not VECTORS
+        )
         assert (found == plain).all()
         for position, row, chances in zip(positions, slots.tolist(), found, strict=True):
             if position["over"]:
@@ -161,7 +163,7 @@ def test_the_fit_finds_chances_of_all_players():
     rows = played.seat == 0
     slots = features_of(match.books, played.positions[rows], played.seat[rows])
     weights = random_weights("classic", players, 3)
-    targets = all_chances(match.books, played.positions[rows], 0, weights.net)
+    targets = win_chances(match.books, played.positions[rows], 0, weights.net, players=players)
     going = ~played.positions["over"][rows]
     alone = weights.net._replace(
         output=weights.net.output[:, :1].copy(), output_bias=weights.net.output_bias[:1].copy()
@@ -170,7 +172,13 @@ def test_the_fit_finds_chances_of_all_players():
     goal, slots = targets[going].astype(np.float32), slots[going]
     error = fit.run(slots, goal, epochs=300, rate=3e-3, last_rate=1e-4, seed=1)
     assert error < 1e-4
-    found = all_chances(match.books, played.positions[rows][going], 0, rounded(fit.parameters))
+    found = win_chances(
+        match.books,
+        played.positions[rows][going],
+        0,
+        rounded(fit.parameters),
+        players=players,
+    )
     assert np.abs(found - goal).mean() < 0.01
     assert goal.std(axis=0).min() > 0.002
 

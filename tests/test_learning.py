@@ -208,8 +208,8 @@ def test_the_net_equals_plain_python(rules, players):
         expected = np.where(played.positions["over"], played.outcome, alone)
         for seat, vectors in product(range(players), {False, layers.VECTORS}):
             rows = np.flatnonzero(played.seat == seat)
-            found = win_chances(match.books, played.positions[rows], seat, net, vectors)
-            assert found.tolist() == expected[rows].tolist()
+            found = win_chances(match.books, played.positions[rows], seat, net, vectors=vectors)
+            assert found[:, 0].tolist() == expected[rows].tolist()
 
 
 def test_the_curve_is_the_logistic_function():
@@ -236,7 +236,7 @@ positions = np.zeros(500, POSITION)
 positions["grill"] = chance.integers(1, 1 << 16, 500)
 for field in ("top", "second", "highest", "tiles", "worms"):
     positions[field][:, :2] = chance.integers(0, 8, (500, 2))
-sys.stdout.write(repr(win_chances(books, positions, 0, net, len(sys.argv) == 1).tolist()))
+sys.stdout.write(repr(win_chances(books, positions, 0, net, vectors=len(sys.argv) == 1).tolist()))
 """
 
 
@@ -796,7 +796,7 @@ def test_a_training_ends_when_rounds_are_not_better_and_delivers_the_best(tmp_pa
                     if net:
                         turns = played.seat == mover
                         after = win_chances(match.books, played.positions[turns], mover, net)
-                        luck = (after - played.expected[turns]).sum()
+                        luck = (after[:, 0] - played.expected[turns]).sum()
                         won -= luck if mover == seat else -luck
         return won / games
 

@@ -316,24 +316,14 @@ def highest_of(sets: NDArray[np.uint32]) -> NDArray[np.int64]:
 
 
 @kernel
-def find_second(
+def choices_after(
     books: Books, table: Table, seat: int, rows: NDArray[np.int32], tiles: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """(len(rows),): whether claiming the tile brings a second specialist."""
-    found = np.zeros(len(rows), np.bool_)
+    """(2, n): whether claiming a tile brings a second specialist, and a bratworm from one of several rivals."""
+    found = np.zeros((2, len(rows)), np.bool_)
     for k in range(len(rows)):
-        found[k] = brings_second(books[0], table[rows[k]], seat, tiles[k])
-    return found
-
-
-@kernel
-def find_robbing(
-    books: Books, table: Table, seat: int, rows: NDArray[np.int32], tiles: NDArray[np.int64]
-) -> NDArray[np.bool_]:
-    """(len(rows),): whether claiming the tile brings a bratworm from one of several rivals."""
-    found = np.zeros(len(rows), np.bool_)
-    for k in range(len(rows)):
-        found[k] = raven_robs(books[0], table[rows[k]], seat, tiles[k])
+        found[0, k] = brings_second(books[0], table[rows[k]], seat, tiles[k])
+        found[1, k] = raven_robs(books[0], table[rows[k]], seat, tiles[k])
     return found
 
 

@@ -19,9 +19,8 @@ from pickosim.bots.loading import load_bot
 from pickosim.bots.strategy import own_methods
 from pickosim.bots.view import METHODS, Turn
 from pickosim.engine.claim import (
+    choices_after,
     claims_now,
-    find_robbing,
-    find_second,
     highest_of,
     settle_chosen,
     settle_without_choice,
@@ -431,11 +430,8 @@ class Batch:
     def _settle(self, seat: int, rows: NDArray[np.int32]) -> None:
         """Claim or fail, after asking for all choices that the player has."""
         books, table, hands = self.books, self.table, self.hands
-        asks = self.asks[self.bot]
         chooses_tile, chooses_specialist, chooses_victim = (
-            "claim" in asks,
-            "keep_new_specialist" in asks,
-            "rob" in asks,
+            method in self.asks[self.bot] for method in ("claim", "keep_new_specialist", "rob")
         )
         unsettled = settle_without_choice(
             books,
@@ -459,13 +455,12 @@ class Batch:
             chosen = self._ask("claim", seat, rows[asked])
             tiles[asked] = np.searchsorted(self.values, chosen)
         keep_new = np.full(len(rows), not self.keep_old)
-        asked = find_second(books, table, seat, rows, tiles)
-        if chooses_specialist and self.keep_chosen and asked.any():
-            keep_new[asked] = self._ask("keep_new_specialist", seat, rows[asked], tiles[asked])
         robbed = np.full(len(rows), NOTHING)
-        asked = find_robbing(books, table, seat, rows, tiles)
-        if chooses_victim and asked.any():
-            robbed[asked] = self._ask_whom_to_rob(seat, rows[asked], tiles[asked])
+        second, robs = choices_after(books, table, seat, rows, tiles)
+        if chooses_specialist and self.keep_chosen and second.any():
+            keep_new[second] = self._ask("keep_new_specialist", seat, rows[second], tiles[second])
+        if chooses_victim and robs.any():
+            robbed[robs] = self._ask_whom_to_rob(seat, rows[robs], tiles[robs])
         settle_chosen(books, table, hands, seat, rows, tiles, keep_new, robbed, self.log)
 
     def _ask(

@@ -8,10 +8,10 @@ of the others shares the rest among the rivals. With two players there is only t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal, localcontext
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,26 +57,27 @@ class Parameters(NamedTuple):
     output_bias: NDArray[np.float32]
 
 
+_FIELDS: tuple[tuple[type[np.integer[Any]], int], ...] = (
+    (np.int16, ONE),
+    (np.int16, 1 << WEIGHT_BITS),
+    (np.int32, LOGIT_ONE),
+    (np.int16, 1 << WEIGHT_BITS),
+    (np.int32, LOGIT_ONE),
+)
+"""Of each array of a net its type, and what is 1.0 there."""
+
+
 def rounded(parameters: Parameters) -> Net:
     """The net with the nearest whole numbers; numbers that do not fit are cut off."""
-    return Net(
-        _rounded(parameters.facts, ONE).astype(np.int16),
-        _rounded(parameters.second, 1 << WEIGHT_BITS).astype(np.int16),
-        _rounded(parameters.second_bias, LOGIT_ONE).astype(np.int32),
-        _rounded(parameters.output, 1 << WEIGHT_BITS).astype(np.int16),
-        _rounded(parameters.output_bias, LOGIT_ONE).astype(np.int32),
-    )
+    fields = zip(parameters, _FIELDS, strict=True)
+    return Net(*(_rounded(values, one).astype(kind) for values, (kind, one) in fields))
 
 
 def widened(net: Net) -> Parameters:
     """The net as it can be trained on: the inverse of `rounded`."""
-    return Parameters(
-        (net.facts / ONE).astype(np.float32),
-        (net.second / (1 << WEIGHT_BITS)).astype(np.float32),
-        (net.second_bias / LOGIT_ONE).astype(np.float32),
-        (net.output / (1 << WEIGHT_BITS)).astype(np.float32),
-        (net.output_bias / LOGIT_ONE).astype(np.float32),
-    )
+    arrays: Iterable[NDArray[Any]] = net
+    fields = zip(arrays, _FIELDS, strict=True)
+    return Parameters(*((numbers / one).astype(np.float32) for numbers, (_, one) in fields))
 
 
 def _rounded(values: NDArray[np.float32], one: int) -> NDArray[np.float64]:
@@ -112,47 +113,25 @@ def _points(function: Callable[[Decimal], Decimal], last: int) -> NDArray[np.int
     return np.array([*points, points[-1]], np.int64)
 
 
-def win_chances(
-    books: Books,
-    positions: Positions,
-    seat: int,
-    net: Net,
-    vectors: bool = VECTORS,
-    layout: Layout | None = None,
-) -> NDArray[np.float64]:
-    """(m,): the chance to win of the player at `seat`, who has just moved; where the game is over, the win share."""
-    return _chances(books, positions, seat, net, layout, 1, vectors)[:, 0]
-
-
-def all_chances(
-    books: Books,
-    positions: Positions,
-    seat: int,
-    net: Net,
-    layout: Layout | None = None,
-    vectors: bool = VECTORS,
-) -> NDArray[np.float64]:
-    """(m, P): every player's chance to win, from the one at `seat` on, who has just moved; they add up to 1.
-
-    The net must know it (`knows_all`).
-    """
-    return _chances(books, positions, seat, net, layout, int(books[0]["players"]), vectors)
-
-
 def knows_all(net: Net, players: int) -> bool:
     """Whether a net says every player's chance to win, and not only that of the one who has just moved."""
     return players in (2, len(net.output_bias))
 
 
-def _chances(
+def win_chances(
     books: Books,
     positions: Positions,
     seat: int,
     net: Net,
-    layout: Layout | None,
-    players: int,
-    vectors: bool,
+    layout: Layout | None = None,
+    *,
+    players: int = 1,
+    vectors: bool = VECTORS,
 ) -> NDArray[np.float64]:
+    """(m, players): the chance to win of the player at `seat`, who has just moved; with all `players`, of each in turn.
+
+    Those of all add up to 1; the net must know them (`knows_all`). Where the game is over, they are win shares.
+    """
     out = np.empty((len(positions), players))
     layout, ready = layout or layout_for(books), arranged(net, vectors)
     _win_chances(books, positions, seat, layout, LEFT_GROUP, ready, curve(), exponential(), out)

@@ -32,7 +32,7 @@ from pickosim.learning.features import (
     layout_for,
 )
 from pickosim.learning.layers import FIRST, SECOND, Net, outputs_of
-from pickosim.learning.net import all_chances, knows_all, win_chances
+from pickosim.learning.net import knows_all, win_chances
 from pickosim.rule_files import complete_rules, differences
 from pickosim.rules import MOST_PLAYERS, RULES_VERSION, SPECIALISTS, RuleSet
 from pickosim.solver.valuation import Valuation
@@ -177,7 +177,7 @@ class Adapted(NamedTuple):
         known = int(self.books[0]["players"])
         if known < self.players:
             positions, seat = _with_best_rivals(self.books, positions, seat, self.players, known), 0
-        return win_chances(self.books, positions, seat, self.net, layout=self.layout)
+        return win_chances(self.books, positions, seat, self.net, self.layout)[:, 0]
 
     def all_chances(self, positions: Positions, seat: int) -> NDArray[np.float64] | None:
         """(m, P): every player's chance to win, from the one at `seat` on, who has just moved; None if the net does not
@@ -185,7 +185,7 @@ class Adapted(NamedTuple):
         """
         if int(self.books[0]["players"]) < self.players or not knows_all(self.net, self.players):
             return None
-        return all_chances(self.books, positions, seat, self.net, self.layout)
+        return win_chances(self.books, positions, seat, self.net, self.layout, players=self.players)
 
 
 @lru_cache(maxsize=64)
