@@ -30,6 +30,7 @@ from pickosim.studies.schedule import lane
 from pickosim.studies.standings import ALL_BOTS
 from pickosim.studies.standings import FRAMES as TOURNAMENT
 from pickosim.studies.variants import FRAMES as COMPARE
+from pickosim.studies.variants import _tested
 from pickosim.studies.views import MOST_ROWS
 
 LONG = "threshold:target=25,last_dice=2"
@@ -549,6 +550,13 @@ def test_a_picture_says_what_it_shows_and_what_was_played(runs):
     assert f"games: {games:,}" in footer
     assert "seed: 1 started from Python" in footer
     alt.VConcatChart.from_dict(picture)
+
+
+def test_the_measure_that_was_asked_about_is_drawn_first():
+    options = {"bots": ["eager", "random"], "games": 20, "workers": 1}
+    for about, first in (("skill", "skill"), (None, "turns")):
+        results = pickosim.compare(["classic", "french"], about=about, **options)
+        assert _tested(results)["measure"][0] == first
 
 
 def test_long_captions_are_broken_before_the_edge(runs):

@@ -98,7 +98,7 @@ def picture_theme(spec: Mapping[str, Any]) -> dict[str, Any]:
         "background": COLOURS["light"]["paper"],
         "padding": {"left": 24, "right": 16, "top": 14, "bottom": 12},
         "font": PICTURE_FONT,
-        "legend": light["legend"] | {"columns": columns},
+        "legend": light["legend"] | {"columns": columns, "columnPadding": 24},
     }
 
 

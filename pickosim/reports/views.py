@@ -318,14 +318,14 @@ def main_table(results: Results) -> pl.DataFrame:
 
 
 def _tables(view: View, text: TextTable, results: Results, full: bool) -> Iterator[RenderableType]:
-    """The tables of a declaration; without `full`, the last columns are left out where they do not fit."""
+    """The tables of a declaration."""
     if isinstance(text, str):
         yield _TEXTS[text](results)
         return
     frame = text.rows(results) if text.rows else view.rows_of(results)
     if isinstance(text, Listed):
         table = frame_grid(text.title or results.manifest["title"], frame, view.frame)
-        yield replace(table, is_whole=full)
+        yield replace(table, is_whole=full or not text.is_cut)
         return
     each: dict[tuple[Any, ...], list[Row]] = {}
     for row in frame.iter_rows(named=True):

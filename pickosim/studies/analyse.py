@@ -407,8 +407,8 @@ class Analyse(OneRuleSetStudy):
         rivals = "the rival" if self.players == 2 else "rivals"
         gained = f" + errors of {rivals} ({100 * of_rivals:.1f})" if of_rivals > MISTAKE else ""
         yield (
-            f"Wins are {100 / self.players:.3g} + luck of the dice ({_with_error(_rate(of_all, 'luck'), '+')}) - errors{gained} + "
-            f"inconsistency ({_with_error(_rate(of_all, 'drift'), '+')}): what the judge's chances change by between two turns."
+            f"How wins add up, in %: {100 / self.players:.3g} + luck of the dice ({_with_error(_rate(of_all, 'luck'), '+')}) - errors{gained} + "
+            f"inconsistency ({_with_error(_rate(of_all, 'drift'), '+')}), by which the judge's chances change between turns."
         )
 
 
@@ -420,7 +420,7 @@ def _with_error(rate: Rate, sign: str = "") -> str:
 
 def _mistake_rows(sums: Sums) -> Iterator[Row]:
     games = int(sums["games"])
-    names = [*MISTAKES, "smaller ones"]
+    names = [*MISTAKES, "smaller mistakes"]
     for kind, name in enumerate(names):
         number = int(sums["number_kinds"][kind])
         if number:

@@ -579,7 +579,7 @@ VIEWS = (
         "Standings",
         remark=_about_standings,
         chart=_standings_chart,
-        text=(Listed(rows=_compact),),
+        text=(Listed(rows=_compact, is_cut=True),),
         is_open=True,
         leads=True,
     ),

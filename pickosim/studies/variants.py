@@ -437,9 +437,11 @@ def short(reference: str) -> str:
 
 
 def _tested(results: Results) -> pl.DataFrame:
-    """What is compared, without measures in which nothing differs at all."""
+    """What is compared, the measure that was asked about first, without those in which nothing differs at all."""
     tested = results.measures.filter(pl.col("p_adjusted").is_not_null())
-    return tested.filter((pl.col("difference") != 0).any().over("measure"))
+    differ = tested.filter((pl.col("difference") != 0).any().over("measure"))
+    asked = str(results.manifest["plan"].get("about"))
+    return differ.sort(pl.col("measure") != asked, maintain_order=True)
 
 
 def _unchanged(results: Results) -> str:

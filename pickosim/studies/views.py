@@ -108,6 +108,8 @@ class Listed:
 
     title: str = ""
     rows: Rows | None = None
+    is_cut: bool = False
+    """Whether the last columns are left out, without `--full`, where they do not fit."""
 
 
 @dataclass(frozen=True)
