@@ -252,7 +252,7 @@ def saved_games(
             pl.lit(rotation, pl.Int32).alias("rotation"),
         )
         repeated = _frame({name: np.repeat(column, seats) for name, column in of_game.items()})
-        frames.append(rows.hstack(repeated).select(SAVED_GAMES.schema))
+        frames.append(rows.hstack(repeated).select(*SAVED_GAMES.schema))
     return pl.concat(frames)
 
 
