@@ -318,41 +318,42 @@ def dots(
 
     So it has rows of its own, if it shares none with another one.
     """
-    drawn = [point for point in points if point["value"] is not None]
-    if not drawn:
+    points = [point for point in points if point["value"] is not None]
+    if not points:
         return None
-    labels = [label for label in _labels(points) if label in distinct(drawn, "label")]
-    points, base = drawn, alt.Chart(_data(drawn))
-    y, x = _rows(labels, down), alt.X("value:Q", title=title, scale=_scale())
-    x = x.axis(tickCount=5, labelOverlap="parity", labelSeparation=8)
+    labels, base = _labels(points), alt.Chart(_data(points))
+    axis = alt.Axis(tickCount=5, labelOverlap="parity", labelSeparation=8)
+    y, x = _rows(labels, down), alt.X("value:Q", title=title, scale=_scale(), axis=axis)
     order = distinct(points, "group") if "group" in points[0] else []
     offset: dict[str, Any] = {"yOffset": alt.YOffset("group:N", sort=order)} if order else {}
     groups = offset | ({"color": alt.Color("group:N", sort=order, title=None)} if order else {})
     tip = alt.Tooltip("words:N")
-    hole = alt.condition("datum.beyond === false", alt.value(24), alt.value(0))
     layers = [
-        base.mark_rule(style="reference").encode(x="at:Q"),
+        *_reference(base, points, y),
         base.mark_rule(style="interval").encode(
             x=alt.X("low:Q"), x2="high:Q", y=y, tooltip=tip, **groups
         ),
         base.mark_point(style="dot", filled=True, **_DOT).encode(x=x, y=y, tooltip=tip, **groups),
-        base.mark_point(style="hole", filled=True, opacity=1).encode(
-            x=x, y=y, size=hole, tooltip=tip, **offset
-        ),
     ]
-    if all(point.get("beyond", True) for point in points):
-        del layers[-1]
-    if all(point.get("at") is None for point in points):
-        del layers[0]
-    if "band_low" in points[0]:  # every row has its own line and band; equal ones meet
-        layers[:1] = [
+    if not all(point.get("beyond", True) for point in points):
+        hole = base.mark_point(style="hole", filled=True, opacity=1)
+        size = alt.condition("datum.beyond === false", alt.value(24), alt.value(0))
+        layers.append(hole.encode(x=x, y=y, size=size, tooltip=tip, **offset))
+    rows = {(point.get("panel"), point["label"]) for point in points}
+    apart = len(rows) == len(labels) and "panel" in points[0]
+    own = [axis for axis, is_own in (("x", free), ("y", apart)) if is_own]
+    return _in_panels(layers, points, _height(labels, len(order)), free=own)
+
+
+def _reference(base: alt.Chart, points: Sequence[Point], y: alt.Y) -> list[alt.Chart]:
+    """The dashed line of every panel; with bands, a line and a band in every row, where equal ones meet."""
+    if "band_low" in points[0]:
+        return [
             base.mark_bar(style="band", size=ROW).encode(x="band_low:Q", x2="band_high:Q", y=y),
             base.mark_tick(style="centre", size=ROW).encode(x="at:Q", y=y),
         ]
-    rows = {(point.get("panel"), point["label"]) for point in points}
-    apart = len(rows) == len(labels) > 0 and "panel" in points[0]
-    own = [axis for axis, is_own in (("x", free), ("y", apart)) if is_own]
-    return _in_panels(layers, points, _height(labels, len(order)), free=own)
+    is_drawn = any(point.get("at") is not None for point in points)
+    return [base.mark_rule(style="reference").encode(x="at:Q")] if is_drawn else []
 
 
 def bars(points: Sequence[Point], title: str, height: int) -> Drawing:
@@ -442,7 +443,7 @@ def heat_map(
             "label": label[row[chart.row]],
             "column": columns[row[chart.across]],
             "share": 100 * row[chart.value],
-            "words": chart.words.format(**_texts(row, chart)) + games_text(row),
+            "words": chart.words.format(**_texts(row)) + games_text(row),
         }
         for row in rows
         if row[chart.row] in label and row[chart.across] in columns
@@ -475,7 +476,7 @@ def heat_map(
     return alt.layer(cell, text).properties(width=WIDE, height=height, view=no_frame)
 
 
-def _texts(row: Point, chart: Crossed) -> dict[str, str]:
+def _texts(row: Point) -> dict[str, str]:
     """The columns of a row in words; shares with their intervals."""
     return {
         name: value_text(row, name, PERCENT) if isinstance(value, float) else str(value)
