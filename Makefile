@@ -14,13 +14,16 @@ LOWEST := .venv-lowest
 tournament: $(READY)
 	$(BIN)/pickosim tournament --games 4000
 
+# A file is tested by one process, which makes its fixtures once; tests/conftest.py puts the longest files first.
+PYTEST := pytest -n 2 --dist loadfile --no-loadscope-reorder
+
 # The kernels are compiled once before, and not by every worker.
 test: $(DEV_READY)
 	$(BIN)/python -c "from pickosim.studies.warm import warm_up; warm_up()"
-	$(BIN)/pytest -n 2 -m "not long"
+	$(BIN)/$(PYTEST) -m "not long"
 
 test-long: $(DEV_READY)
-	$(BIN)/pytest -n 2 --timeout 7200
+	$(BIN)/$(PYTEST) --timeout 7200
 
 # The wheel, installed in a clean environment outside the checkout, plays there.
 test-wheel: $(DEV_READY)
@@ -35,7 +38,7 @@ test-cluster: $(READY)
 test-lowest: export NUMBA_CACHE_DIR = $(abspath $(LOWEST))/kernels
 test-lowest: $(LOWEST)/.ready
 	$(LOWEST)/bin/python -c "from pickosim.studies.warm import warm_up; warm_up()"
-	$(LOWEST)/bin/pytest -n 2 -m "not long" \
+	$(LOWEST)/bin/$(PYTEST) -m "not long" \
 	    tests/test_help.py tests/test_rules.py tests/test_cli.py tests/test_tables.py tests/test_dask.py \
 	    tests/test_charts.py tests/test_report.py
 

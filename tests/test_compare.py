@@ -480,7 +480,7 @@ def same_tables(a: Results, b: Results) -> None:
 
 
 @pytest.mark.parametrize("options", [{"chunk": 25}, {"chunk": 40, "workers": 2}])
-def test_chunks_and_workers_change_nothing(compared, options):
+def test_chunks_and_workers_change_nothing(compared, options, only_workers):
     again = compare(
         VARIANTS, BOTS, SIZES, GAMES, SEED, set=["turn_limit=90"], reference="french", **options
     )

@@ -177,9 +177,8 @@ def test_a_bot_that_would_end_the_process_is_reported(line, said):
 
 
 @pytest.fixture
-def only_workers(monkeypatch) -> None:
-    """Nothing is played in this process."""
-    monkeypatch.setattr(run_module, "SMALL_CHUNK", 0)
+def only_workers(only_workers, monkeypatch) -> None:
+    """Not even for warming up."""
     monkeypatch.setattr(run_module, "MOST_WARMED", 0)
 
 
@@ -326,18 +325,17 @@ def test_a_time_limit_that_cannot_be_meant_is_refused(capsys):
 
 
 @pytest.mark.parametrize(
-    ("workers", "lines"),
+    "lines",
     [
-        (1, ["return turn.can_claim & (len(turn) > 50)"]),
-        (2, ["return turn.can_claim & (len(turn) > 50)"]),
-        (1, ["import random", "return turn.can_claim & (random.random() < 0.5)"]),
-        (1, ["return turn.can_claim & (turn.total == turn.total.max())"]),
-        (1, ["import numpy", "return turn.can_claim & (numpy.arange(len(turn)) % 2 == 0)"]),
+        ["return turn.can_claim & (len(turn) > 50)"],
+        ["import random", "return turn.can_claim & (random.random() < 0.5)"],
+        ["return turn.can_claim & (turn.total == turn.total.max())"],
+        ["import numpy", "return turn.can_claim & (numpy.arange(len(turn)) % 2 == 0)"],
     ],
 )
-def test_a_run_finds_answers_that_depend_on_other_games(lines, workers, only_workers):
+def test_a_run_finds_answers_that_depend_on_other_games(lines):
     write("mine.py", BOT, *lines)
-    said = error_of("mine.py", workers=workers)
+    said = error_of("mine.py")
     assert re.search(
         r"mine\.py: stop\(\) returned (True|False) when asked about \d+ games, and (True|False) when asked "
         r"about (\d+ of them|20,000) \(game \d+, turn \d+, seat \d\)\..* pickosim check mine\.py",
@@ -516,7 +514,9 @@ def test_a_file_that_is_opened_in_play_has_to_be_named():
     for play in (pickosim.play, pickosim.tournament):
         with pytest.raises(PickosimError, match=problem):
             play([bot, "eager"], games=40)
-    assert not pickosim.check(bot).filter(ok=False).is_empty()
+    checked = pickosim.check(bot)
+    assert checked.columns == ["point", "ok", "message", "odd"]
+    assert not checked.filter(ok=False).is_empty()
 
 
 def test_workers_find_files_that_were_opened_while_a_bot_was_loaded(only_workers):

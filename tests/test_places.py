@@ -304,7 +304,7 @@ def assert_same(a: Results, b: Results) -> None:
 
 
 @pytest.mark.parametrize("ways", [{"chunk": 7}, {"workers": 2, "chunk": 30}])
-def test_chunks_and_workers_change_nothing(saved, ways):
+def test_chunks_and_workers_change_nothing(saved, ways, only_workers):
     assert_same(tournament(BOTS, "french", 4, 400, seed=4, points="7,5,3,1", **ways), saved)
 
 

@@ -85,7 +85,7 @@ def test_without_effect_there_is_no_better_setting(capsys):
     assert "No better setting than the present setting was found." in out
 
 
-def test_the_best_of_several_bots_in_every_way_it_can_be_asked():
+def test_the_best_of_several_bots_in_every_way_it_can_be_asked(only_workers):
     options = {"against": ["thief"], "games": 2000, "chunk": 100, "players": 3}
     bots = ["random", "eager", "peak.py"]
     one, two = (pickosim.tune(bots, **options, workers=workers) for workers in (1, 2))
