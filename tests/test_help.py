@@ -16,7 +16,6 @@ import pytest
 
 from pickosim import cli
 from pickosim.commands.parameters import complete_bots, complete_rules, complete_runs
-from pickosim.studies.kinds import KINDS
 
 PROGRAM = Path(sys.executable).with_name("pickosim")
 
@@ -59,25 +58,6 @@ def test_the_other_ways_to_ask_for_help(names, capsys):
 def test_the_list_of_commands_says_of_each_what_its_help_says():
     for name, (_, line) in cli.COMMANDS.items():
         assert WHOLE.commands[name].help.splitlines()[0].startswith(line.rstrip("."))
-
-
-@pytest.mark.parametrize(
-    ("words", "studies"),
-    [
-        (["--help"], set()),
-        (["watch", "eager", "random"], set()),
-        (["compare", "--help"], {"compare"}),
-        (["resume", "--help"], set()),
-    ],
-    ids=str,
-)
-def test_a_command_imports_no_study_but_its_own(words, studies):
-    script = "import sys; from pickosim import cli; cli.run(sys.argv[1:]); print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", script, *words], capture_output=True, text=True, check=True
-    )
-    loaded = set(done.stdout.splitlines()[-1].split())
-    assert {kind for kind in KINDS if f"pickosim.studies.{kind}" in loaded} == studies
 
 
 def part(names: tuple[str, ...]) -> Any:

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import jsonschema
@@ -27,6 +28,7 @@ MODULES = {
 FOLDERS = sorted(path.parent for path in PACKAGE.glob("*/__init__.py"))
 STRATEGIES = sorted((ROOT / "strategies").glob("*.py"))
 TOOLS = sorted((ROOT / "tools").glob("*.py"))
+EVERY_FILE = [*MODULES.values(), *STRATEGIES, *TOOLS]
 
 LAYERS = {
     "": "errors files amounts rules rule_files columns",
@@ -54,6 +56,7 @@ READING_ORDER = [
 """A module imports only what stands before it. A new module takes its place here."""
 
 
+@cache
 def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
@@ -89,10 +92,10 @@ def only_version(path: Path) -> bool:
 # ---------------------------------------------------------------------------------------- documents
 
 
-@pytest.mark.parametrize("name", generated(ROOT))
-def test_generated_documents_are_current(name):
+def test_generated_documents_are_current():
     """`make docs` writes them."""
-    assert (ROOT / name).read_text(encoding="utf-8") == generated(ROOT)[name]
+    for name, text in generated(ROOT).items():
+        assert (ROOT / name).read_text(encoding="utf-8") == text, name
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -105,15 +108,13 @@ def test_every_column_of_a_run_is_declared_and_documented(kind):
             assert f"| `{column.name}`" in section, f"{name}.{column.name}"
 
 
-@pytest.mark.parametrize(
-    "path", sorted((ROOT / "experiments").glob("*.toml")), ids=lambda path: path.stem
-)
-def test_experiments_fit_the_schema_that_editors_use(path):
+def test_experiments_fit_the_schema_that_editors_use():
     schema = json.loads((ROOT / "docs/schemas/experiment.json").read_text(encoding="utf-8"))
-    content = tomllib.loads(path.read_text(encoding="utf-8"))
-    jsonschema.validate(content, schema)
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({**content, "gmaes": 10}, schema)
+    for path in (ROOT / "experiments").glob("*.toml"):
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        jsonschema.validate(content, schema)
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate({**content, "gmaes": 10}, schema)
 
 
 # ------------------------------------------------------------------------------------------- layers
@@ -132,44 +133,44 @@ def test_a_folder_names_its_modules_in_reading_order(folder):
     assert [name for name in re.findall(r"`(\w+)`", said) if name in modules] == modules
 
 
-@pytest.mark.parametrize("module", READING_ORDER)
-def test_a_module_imports_only_what_stands_before_it(module):
-    before = set(READING_ORDER[: READING_ORDER.index(module)])
-    wanted = imported(MODULES[module])
-    if only_version(MODULES[module]):
-        wanted -= {"__init__"}
-    assert wanted <= before
+def test_a_module_imports_only_what_stands_before_it():
+    before: set[str] = set()
+    for module in READING_ORDER:
+        wanted = imported(MODULES[module])
+        if only_version(MODULES[module]):
+            wanted -= {"__init__"}
+        assert wanted <= before, module
+        before.add(module)
 
 
-@pytest.mark.parametrize("path", STRATEGIES, ids=lambda path: path.stem)
-def test_a_strategy_knows_nothing_of_the_games_it_is_asked_in(path):
+def test_a_strategy_knows_nothing_of_the_games_it_is_asked_in():
     before = set(READING_ORDER[: READING_ORDER.index("games.match")])
-    assert imported(path) <= before
+    for path in STRATEGIES:
+        assert imported(path) <= before, path
 
 
-@pytest.mark.parametrize(
-    "path", [*MODULES.values(), *STRATEGIES, *TOOLS], ids=lambda path: path.stem
-)
-def test_only_the_command_line_prints(path):
-    calls = [node.func for node in ast.walk(tree_of(path)) if isinstance(node, ast.Call)]
-    prints = [call for call in calls if isinstance(call, ast.Name) and call.id == "print"]
-    streams = [
-        node
-        for node in ast.walk(tree_of(path))
-        if isinstance(node, ast.Attribute) and node.attr in ("stdout", "stderr")
-    ]
-    allowed = path.name in ("terminal.py", "cli.py") or path.parent.name in ("commands", "tools")
-    assert allowed or not prints
-    assert allowed or path.name == "guard.py" or not streams  # which keeps bots from printing
+def test_only_the_command_line_prints():
+    for path in EVERY_FILE:
+        nodes = list(ast.walk(tree_of(path)))
+        calls = [node.func for node in nodes if isinstance(node, ast.Call)]
+        prints = [call for call in calls if isinstance(call, ast.Name) and call.id == "print"]
+        streams = [
+            node
+            for node in nodes
+            if isinstance(node, ast.Attribute) and node.attr in ("stdout", "stderr")
+        ]
+        allowed = path.name in ("terminal.py", "cli.py")
+        allowed |= path.parent.name in ("commands", "tools")
+        assert allowed or not prints, path
+        # The guard keeps bots from printing.
+        assert allowed or path.name == "guard.py" or not streams, path
 
 
-@pytest.mark.parametrize(
-    "path", [*MODULES.values(), *STRATEGIES, *TOOLS], ids=lambda path: path.stem
-)
-def test_a_module_says_in_a_line_what_it_is(path):
-    first = (ast.get_docstring(tree_of(path)) or "").split("\n")[0]
-    assert first.endswith((".", ":"))
-    assert len(first) <= 110
+def test_a_module_says_in_a_line_what_it_is():
+    for path in EVERY_FILE:
+        first = (ast.get_docstring(tree_of(path)) or "").split("\n")[0]
+        assert first.endswith((".", ":")), path
+        assert len(first) <= 110, path
 
 
 def test_importing_the_package_is_quick():
@@ -193,17 +194,36 @@ def test_watch_loads_few_modules():
     ours = [name for name in loaded if name.split(".")[0] == "pickosim"]
     assert "pickosim.games.trace" in ours
     assert "pickosim.commands.runs" not in ours
+    assert not {f"pickosim.studies.{kind}" for kind in KINDS} & set(ours)
     assert len(ours) <= 50
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_needs_only_its_own_module(command):
-    script = f"import sys; from pickosim.cli import run; sys.exit(run([{command!r}, '--help']))"
-    shown = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    ).stdout
-    assert f"Usage: pickosim {command}" in shown
-    assert shown.count("\n") > 5
+ALONE = """
+import json, os, sys
+import numba, numpy, polars, pydantic, typer  # the packages of others are imported once
+from pickosim.cli import COMMANDS, run
+for command in COMMANDS:
+    if not os.fork():
+        code = run([command, "--help"])
+        ours = [name for name in sys.modules if name.startswith("pickosim.")]
+        print(json.dumps([command, code, ours]), file=sys.stderr)
+        os._exit(0)
+    os.wait()
+"""
+
+
+def test_a_command_needs_only_its_own_module_and_no_study_but_its_own():
+    """Each in a process that has imported nothing of the package but the command line."""
+    done = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, check=True)
+    seen = {
+        command: (code, ours) for command, code, ours in map(json.loads, done.stderr.splitlines())
+    }
+    assert list(seen) == list(COMMANDS)
+    for command, (code, ours) in seen.items():
+        assert code == 0, command
+        assert f"Usage: pickosim {command}" in done.stdout
+        studies = {kind for kind in KINDS if f"pickosim.studies.{kind}" in ours}
+        assert studies == {command} & set(KINDS), command
 
 
 # ------------------------------------------------------------------------------------------ metadata
@@ -234,14 +254,14 @@ def test_what_the_package_imports_is_what_it_requires():
     assert set(EXTRAS.values()) <= set(project["optional-dependencies"])
 
 
-@pytest.mark.parametrize("path", MODULES.values(), ids=MODULES)
-def test_extras_are_imported_only_where_they_are_used(path):
+def test_extras_are_imported_only_where_they_are_used():
     """At the head of a module they would be needed by everybody who imports it."""
-    for node in tree_of(path).body:
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            names = [name.name for name in node.names]
-            names.append(getattr(node, "module", None) or "")
-            assert not {name.split(".")[0] for name in names} & set(EXTRAS)
+    for path in MODULES.values():
+        for node in tree_of(path).body:
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                names = [name.name for name in node.names]
+                names.append(getattr(node, "module", None) or "")
+                assert not {name.split(".")[0] for name in names} & set(EXTRAS), path
 
 
 def test_the_command_leads_to_main():
