@@ -203,27 +203,21 @@ def test_rules_as_json(run):
 # ------------------------------------------------------------------------------------ watch in words
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments"),
-    [
-        ("watch-classic", ["eager", "random", "--seed", "3"]),
-        (
-            "watch-extrawurm",
-            [
-                "eager",
-                "thief",
-                "eager",
-                *shlex.split("--rules extrawurm --game 58 --set turn_limit=24"),
-            ],
-        ),
-        ("watch-unfinished", ["random", "random", "--set", "turn_limit=3"]),
-    ],
-)
-def test_watch(run, name, arguments):
-    done = run("watch", *arguments)
-    assert (done.code, done.err) == (0, "")
-    assert_plain(done.out)
-    assert_snapshot(name, done.out)
+def test_watch(run):
+    """Two short games that have every kind of event, or end at the turn limit."""
+    short = "exact_only=[] bratworms=2 tiles={21=1,22=1,23=1,24=2,25=2,26=3}"
+    starts = "{canned-worm=21,sitting-hen=22,raven=23,weasel=24,golden-die=25,apple=26}"
+    sets = [*short.split(), f"specialists={starts}"]
+    whole = ["random", "eager", "random", "--rules", "extrawurm", "--seed", "199"]
+    whole += [word for option in sets for word in ("--set", option)]
+    kinds = {event["event"] for event in events_of(run("watch", *whole, "--json").out)}
+    assert kinds == set(FIELDS)
+    unfinished = ["random", "random", "--set", "turn_limit=3"]
+    for name, arguments in (("watch", whole), ("watch-unfinished", unfinished)):
+        done = run("watch", *arguments)
+        assert (done.code, done.err) == (0, "")
+        assert_plain(done.out)
+        assert_snapshot(name, done.out)
 
 
 # --------------------------------------------------------------------------- results in words, as they are
@@ -236,8 +230,6 @@ RUNS = {
     "--points 5,2 --precision 1%",
     "tournament-sprt": "tournament eager random --sprt 0,10%",
     "compare": "compare classic french --bots cautious,eager --players 2-3 --games 600",
-    "balance": "balance --players 2,3 --games 600 --bots eager,cautious --sensitivity --set exact_only=[] --set "
-    "tiles={21=1,22=1,23=1,24=2,25=2,26=3} --set specialists={weasel=22,raven=23,apple=24}",
 }
 
 
@@ -251,10 +243,10 @@ def test_the_results_of_a_run(run, name):
     assert again.out == done.out
 
 
-def test_the_results_of_a_run_fit_a_terminal(tmp_path):
+def test_the_results_of_a_run_fit_a_terminal(run, tmp_path):
     out = str(tmp_path / "run")
-    assert run_program(*RUNS["compare"].split(), "--workers", "1", "--out", out).code == 0
-    for columns, form in ((120, "--full"), (80, "--full"), (80, "")):
+    assert run(*RUNS["compare"].split(), "--workers", "1", "--out", out).code == 0
+    for columns, form in ((80, "--full"), (80, "")):
         printed = run_in_terminal("resume", out, *form.split(), columns=columns)
         shown = re.sub(r"\x1b\[[\d;]*m", "", printed)
         lines = [line.rpartition("\r")[2].rstrip() for line in shown.split("\n")]
@@ -690,16 +682,16 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("line", MISTAKES)
-def test_a_mistake_is_answered_with_one_sentence(run, tmp_path, line):
+def test_a_mistake_is_answered_with_one_sentence(run, tmp_path):
     for name, text in FILES.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     (tmp_path / "folder").mkdir()
-    done = run(*line.split())
-    assert (done.code, done.out) == (2, "")
-    assert done.err.startswith("pickosim: ") and done.err.endswith("\n")
-    assert done.err.count("\n") == 1, "one line"
-    assert MISTAKES[line] in done.err
+    for line, words in MISTAKES.items():
+        done = run(*line.split())
+        assert (done.code, done.out) == (2, ""), line
+        assert done.err.startswith("pickosim: ") and done.err.endswith("\n"), line
+        assert done.err.count("\n") == 1, f"{line}: one line"
+        assert words in done.err
 
 
 def test_a_bot_that_errs_is_told_after_the_game_so_far(run, tmp_path):
@@ -713,9 +705,8 @@ def test_a_bot_that_errs_is_told_after_the_game_so_far(run, tmp_path):
     assert "To see that game: pickosim watch eager wrong.py:target=5 " in done.err
 
 
-@pytest.mark.parametrize("line", ["watch eagr random", "watch eager random --sed 1", "wach"])
-def test_a_mistake_ends_the_process_with_2(line):
-    done = run_program(*line.split())
+def test_a_mistake_ends_the_process_with_2():
+    done = run_program("watch", "eager", "random", "--sed", "1")
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith("pickosim: ") and done.err.count("\n") == 1
 
@@ -735,23 +726,14 @@ def test_the_package_can_be_run_as_a_module():
 # ------------------------------------------------------------------------------ pipes and terminals
 
 
-def test_help_in_a_pipe_is_plain():
-    done = run_program("--help")
-    assert (done.code, done.err) == (0, "")
+def test_without_a_command_there_is_help_which_is_plain_in_a_pipe():
+    done = run_program()
+    assert (done.code, done.err) == (2, "")
     assert_plain(done.out)
     for command in ("rules", "watch", "tournament", "bench"):
         (line,) = (line for line in done.out.splitlines() if line.split()[:1] == [command])
         assert line.endswith("."), "the whole sentence"
-
-
-def test_without_a_command_there_is_help():
-    done = run_program()
-    assert (done.code, done.err) == (2, "")
-    assert done.out == run_program("--help").out
-
-
-def test_version():
-    assert run_program("--version").out == f"{pickosim.__version__}\n"
+    assert run_program("--help").out == done.out
 
 
 @pytest.mark.parametrize("line", ["rules show extrawurm", "watch eager random --json"])
@@ -776,8 +758,9 @@ def kept(tmp_path_factory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("options", [[], ["--csv"], ["--json"]])
-@pytest.mark.parametrize("forced", [{}, {"FORCE_COLOR": "1"}], ids=["plain", "colour"])
+@pytest.mark.parametrize(
+    ("options", "forced"), [([], {"FORCE_COLOR": "1"}), (["--csv"], {}), (["--json"], {})], ids=str
+)
 def test_a_reader_who_has_gone_is_no_error_after_a_run(kept, options, forced):
     reader, writer = os.pipe()
     os.close(reader)
@@ -798,7 +781,7 @@ def in_encoding(text: str, encoding: str) -> str:
     return "".join(sign if sign.encode(encoding, "ignore") else IN_ASCII[sign] for sign in text)
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "ascii", "latin-1", "cp1252", "cp437"])
+@pytest.mark.parametrize("encoding", ["ascii", "cp437"])
 def test_output_is_readable_in_any_encoding(kept, encoding, run):
     done = subprocess.run(
         [PROGRAM, "show", kept],
@@ -835,11 +818,11 @@ def test_every_sign_of_our_texts_has_an_ascii_form():
     assert ours <= set(IN_ASCII)
 
 
-def test_a_run_whose_name_is_not_utf8_hides_no_other(kept, tmp_path):
+def test_a_run_whose_name_is_not_utf8_hides_no_other(kept, run, tmp_path):
     for name in (b"good", b"\xff", b"\xfe broken"):
         shutil.copytree(os.fsencode(kept), os.path.join(os.fsencode(tmp_path), b"runs", name))  # noqa: PTH118
     (tmp_path / os.fsdecode(b"runs/\xfe broken/manifest.json")).write_text("{")
-    listed = run_program("runs", "--json", cwd=tmp_path)
+    listed = run("runs", "--json")
     assert (listed.code, listed.err) == (0, "")
     status = {row["run"]: row["status"] for row in json.loads(listed.out)}
     assert status == {
@@ -858,14 +841,12 @@ def test_a_pipe_gets_whole_lines_whatever_the_width(run, monkeypatch):
     assert run("rules", "show", "extrawurm").out == wide
 
 
-@pytest.mark.parametrize("columns", [60, 80, 120])
-def test_a_terminal_gets_lines_that_fit(columns):
-    shown = run_in_terminal("rules", "show", "extrawurm", columns=columns)
+def test_a_terminal_gets_lines_that_fit():
+    shown = run_in_terminal("rules", "show", "extrawurm", columns=60)
     assert "\x1b[1m" in shown
     lines = [line.rstrip() for line in ESCAPE.sub("", shown).splitlines()]
-    assert all(len(line) <= columns for line in lines)
+    assert max(map(len, lines)) <= 60
     assert "golden-die=27" in ESCAPE.sub("", shown), "broken between words only"
-    assert_snapshot(f"rules-show-extrawurm-{columns}", "\n".join(lines) + "\n")
 
 
 def test_a_story_in_a_terminal():
@@ -881,17 +862,10 @@ def test_a_story_in_a_terminal():
     assert words.endswith(piped), "the same words as in a pipe"
 
 
-def test_no_color_is_respected():
+def test_no_color_is_respected_and_a_terminal_named_dumb_gets_plain_text():
     shown = run_in_terminal("watch", "eager", "random", columns=80, NO_COLOR="1")
     assert not re.search(r"\x1b\[[0-9;]*3[0-7]", shown)
-
-
-def test_a_terminal_named_dumb_gets_plain_text():
     assert "\x1b" not in run_in_terminal("rules", columns=80, TERM="dumb")
-
-
-def test_the_program_is_installed():
-    assert shutil.which(str(PROGRAM))
 
 
 # ------------------------------------------------------------------------------------------- kept runs
@@ -1016,9 +990,13 @@ def test_a_table_breaks_no_number_and_no_name(width):
     assert all(any(heading in line for line in lines) for heading, _ in columns)
 
 
-@pytest.mark.parametrize("width", range(57, 100))
-def test_no_cell_and_no_drawing_is_cut(width):
+def test_no_cell_and_no_drawing_is_cut():
     """Of a comparison, whose label and reference leave no room for another column, and of drawn intervals."""
+    for width in range(57, 100):
+        assert_nothing_is_cut(width)
+
+
+def assert_nothing_is_cut(width):
     label = "first seat, points above even (2 players)"
     compared = grid(
         "Compared",
