@@ -122,17 +122,6 @@ def test_the_class_is_named_after_the_file(file, name, tmp_path):
 # -------------------------------------------------------------------------------------------- check
 
 
-def test_check_prints_every_point_and_exits_with_0(capsys):
-    run(["new", "my_bot.py"])
-    capsys.readouterr()
-    assert run(["check", "my_bot.py"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 13
-    assert all(line.startswith("ok     ") for line in lines)
-    assert "games/s" in lines[-1]
-    assert "(eager: " in lines[-1]
-
-
 def test_check_exits_with_1_for_a_broken_bot_and_2_for_wrong_usage(capsys, tmp_path):
     source = bot_source(tmp_path / "bad.py").replace("return turn.best(scores)", "return scores")
     (tmp_path / "bad.py").write_text(source)
@@ -147,11 +136,15 @@ def test_check_exits_with_1_for_a_broken_bot_and_2_for_wrong_usage(capsys, tmp_p
     assert 'no bot named "nobody"' in capsys.readouterr().err
 
 
-def test_check_says_what_is_odd_and_exits_with_0(capsys, tmp_path):
+def test_check_prints_every_point_says_what_is_odd_and_exits_with_0(capsys, tmp_path):
     source = bot_source(tmp_path / "my_bot.py")
     (tmp_path / "my_bot.py").write_text(source.replace("    dice: int = 3", "    dice = 3"))
     assert run(["check", "my_bot.py"]) == 0
-    odd = [line for line in capsys.readouterr().out.splitlines() if not line.startswith("ok     ")]
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 13
+    assert "games/s" in lines[-1]
+    assert "(eager: " in lines[-1]
+    odd = [line for line in lines if not line.startswith("ok     ")]
     assert odd == [
         "odd    parameters: dice is not a parameter without an annotation: write dice: int = 3"
     ]

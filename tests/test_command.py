@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
-from test_conformance import executor, findings, wrong  # noqa: F401
+from test_conformance import QUICKER, executor, wrong  # noqa: F401
 
 import pickosim
 from pickosim.bots import command
@@ -34,7 +34,7 @@ from pickosim.bots.view import METHODS
 from pickosim.cli import run
 from pickosim.errors import AnswerError, BotError, StrategyError
 from pickosim.games.batch import play_games
-from pickosim.games.check import MEMORY, first_difference
+from pickosim.games.check import MEMORY, Finding, check_bot, first_difference
 from pickosim.games.match import make_match
 from pickosim.rule_files import PRESETS, load_rules
 
@@ -119,7 +119,7 @@ def test_a_program_that_says_what_it_reads_is_asked_once_about_games_that_are_al
     assert asked[1] < asked[0] / 3
 
 
-def test_workers_make_no_difference():
+def test_workers_make_no_difference(only_workers):
     bots = [written(), f"{written()}:target=23", "eager"]
     one, two = (pickosim.tournament(bots, games=200, workers=workers) for workers in (1, 2))
     assert one.standings.equals(two.standings)
@@ -127,14 +127,17 @@ def test_workers_make_no_difference():
 
 
 def test_the_check_is_the_compliance_test(executor):  # noqa: F811
-    assert wrong(findings(written(), executor)) == []
+    def findings(bot: str) -> dict[str, Finding]:
+        return {finding.point: finding for finding in check_bot(bot, QUICKER, executor)}
+
+    assert wrong(findings(written())) == []
     forgetful = written(
         ('"reads"', '"fields"'),
         ("for line in", "asked = 0\nfor line in"),
         ("        answers =", "        asked += 1\n        answers ="),
         (">= target\n", ">= target and asked % 5 > 0\n"),
     )
-    assert MEMORY in wrong(findings(forgetful, executor))
+    assert MEMORY in wrong(findings(forgetful))
 
 
 # ----------------------------------------------------------------------------------------- the protocol

@@ -160,7 +160,7 @@ def test_a_bot_that_fails_loses_that_game_and_nothing_else_changes(kind):
 
 
 @pytest.mark.parametrize("kind", ["raises in pick", "illegal face", "simple", "valuation"])
-def test_neither_workers_nor_chunks_nor_interruptions_change_forfeits(kind):
+def test_neither_workers_nor_chunks_nor_interruptions_change_forfeits(kind, only_workers):
     play(late_bot(kind, NEVER), "sound")
     last = games_in("sound").filter(bot="late.py").select(last_move()).to_series()
     late = late_bot(kind, last.sort()[-8])

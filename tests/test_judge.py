@@ -123,19 +123,17 @@ class Watched(Batch):
 
 
 RULES = [*PRESETS, *house_rules()]
-TABLES = [
-    *((2, rules) for rules in RULES),
-    *((3 + k % 3, rules) for k, rules in enumerate([every_question(), *RULES])),
-]
+TABLES = [(3, every_question())]
+TABLES += [(players, rules) for k, rules in enumerate(RULES) for players in (2, 3 + k % 3)]
 
 
-@pytest.mark.parametrize("bots", [("eager", "expected"), ("random", "winner")])
 @pytest.mark.parametrize(("players", "rules"), TABLES, ids=names)
-def test_luck_and_errors_account_for_every_game(bots, players, rules):
+def test_luck_and_errors_account_for_every_game(players, rules):
     """Result = start + luck - errors + drift, with the worth of each turn and of each result computed once more."""
+    bots = ("eager", "expected") if players % 2 else ("random", "winner")
     match = make_match([*bots, "thief", "champion", "gambler"][:players], rules, 8)
     ledger = Ledger(judge_for(rules, players))
-    batch = Watched(match, 0, 12, ledger=ledger)
+    batch = Watched(match, 0, 8, ledger=ledger)
     tally, judge = batch.play(), batch.judge
     assert judge is not None
     assert ledger.turns == tally.turns.sum()
@@ -158,11 +156,11 @@ def test_a_judge_changes_no_game_and_batches_change_no_luck(players, rules):
     bots = [Own(), "champion", "random", "winner"][:players]
     seats = tuple((tuple(np.roll(range(players), k).tolist()),) for k in range(players))
     match = replace(make_match(bots, rules, 3, seats), audited=True)
-    plain = play_games(match, 5, 40)
+    plain = play_games(match, 5, 16)
     judged, narrow = (
-        play_games(match, 5, 40, batch=batch, judge=Champion()) for batch in (AT_ONCE, 7)
+        play_games(match, 5, 16, batch=batch, judge=Champion()) for batch in (AT_ONCE, 7)
     )
-    whole = Batch(match, 5, 40, judge=Champion(), on_verdict=lambda *_: None).play()
+    whole = Batch(match, 5, 16, judge=Champion(), on_verdict=lambda *_: None).play()
     np.testing.assert_array_equal(whole.rank, plain.rank)
     assert not plain.luck.any() and judged.luck.all(axis=1).any()
     for one, other, column in zip(judged, narrow, judged._fields, strict=True):
@@ -189,9 +187,9 @@ def test_errors_are_those_of_the_options_that_the_judge_explains(rules):
         found.extend(verdict.decisions.copy())
         notes.clear()
 
-    for game in range(8):
+    for game in range(3):
         Batch(match, game, 1, judge=bot, on_answer=on_answer, on_verdict=on_verdict).play()
-    assert len(found) == len(wanted) > 500
+    assert len(found) == len(wanted) > 100
     for decision, (question, options) in zip(found, wanted, strict=True):
         kind, chosen = int(decision["kind"]), int(decision["chosen"])
         best, least = max(options.values()), min(options.values())
@@ -252,13 +250,13 @@ def test_the_judge_s_own_play_costs_nobody_anything(rules):
 
 
 @pytest.mark.parametrize("own", [True, False], ids=["bots' own plans", "judge's plan"])
-@pytest.mark.parametrize("players", [2, 3, 4, 5])
+@pytest.mark.parametrize("players", [2, 4])
 def test_mean_luck_is_zero(players, own):
     bots = ["thief", "winner", "expected", "champion", "random"][:players]
     for rules in ("classic", "extrawurm"):
         match = make_match(bots, rules, 21)
         on_verdict = None if own else lambda *_: None
-        tally = Batch(match, 0, 500, judge=Champion(), on_verdict=on_verdict).play()
+        tally = Batch(match, 0, 300, judge=Champion(), on_verdict=on_verdict).play()
         assert abs(tally.luck.sum(axis=1)).max() <= players, "what one gains the others lose"
         z = tally.luck.mean(axis=0) / (tally.luck.std(axis=0) / len(tally.luck) ** 0.5)
         assert np.abs(z).max() < 3.5

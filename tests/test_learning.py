@@ -417,10 +417,12 @@ def test_the_champion_s_chances_are_right_within_a_point(rules, players):
 # -------------------------------------------------------------------------------------------- the champion
 
 
-@pytest.mark.parametrize("rules", PRESETS)
 @pytest.mark.parametrize("players", range(2, 8))
-def test_the_champion_plays_every_preset(rules, players):
-    check_champion(load_rules(rules), players)
+def test_the_champion_plays_every_preset(players):
+    """Each with two numbers of players."""
+    for k, rules in enumerate(PRESETS):
+        if (k - players) % 3 == 0:
+            check_champion(load_rules(rules), players)
 
 
 @settings(

@@ -27,7 +27,7 @@ FACES = range(6)  # 1 to 5 and the worm
 POINTS = [1, 2, 3, 4, 5, 5]
 WORM = 1 << 5
 MOST = 5 * DICE
-GAMES = 400_000
+GAMES = 100_000
 
 AT_LEAST_24 = 0.748373333870
 EXACTLY_24 = 0.375060188352

@@ -37,12 +37,11 @@ EXTRAWURM = PRESETS["extrawurm"]
 # ---------------------------------------------------------------------------------- whole games
 
 
-@pytest.mark.parametrize("players", range(2, 8))
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("play_bots", [play_eager, play_random])
-def test_replays_its_own_games(preset, players, play_bots):
-    for number in range(2):
-        trace = play_bots(PRESETS[preset], players, random.Random(f"{preset} {number}"))
+def test_replays_its_own_games(preset, play_bots):
+    for players in range(2, 8):
+        trace = play_bots(PRESETS[preset], players, random.Random(f"{preset} {players}"))
         trace = json.loads(json.dumps(trace))
         assert replay(trace) == trace
         assert trace[-1]["finished"]
@@ -105,14 +104,14 @@ def any_rules(rng: random.Random) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("number", range(150))
-def test_replays_games_of_any_rules_and_any_decisions(number):
-    rng = random.Random(number)
-    players = rng.randint(2, 7)
-    trace = json.loads(json.dumps(play(any_rules(rng), ["wild"] * players, Wild(rng))))
-    check(trace)
-    ended = trace[-1]
-    assert ended["finished"] or ended["turns"] == 80
+def test_replays_games_of_any_rules_and_any_decisions():
+    for number in range(100):
+        rng = random.Random(number)
+        players = rng.randint(2, 7)
+        trace = json.loads(json.dumps(play(any_rules(rng), ["wild"] * players, Wild(rng))))
+        check(trace)
+        ended = trace[-1]
+        assert ended["finished"] or ended["turns"] == 80, number
 
 
 def test_bots_can_be_named_beside_the_trace():
@@ -204,17 +203,16 @@ def changed(value: Any) -> Any:
     return 0 if value is None else "worm" if value != "worm" else "5"
 
 
-@pytest.mark.parametrize("kind, name", [(kind, name) for kind in TAMPER for name in TAMPER[kind]])
-def test_a_changed_field_is_rejected(kind, name):
+@pytest.mark.parametrize("kind", TAMPER)
+def test_a_changed_field_is_rejected(kind):
     for trace, index in some_events(kind):
-        tampered = copy.deepcopy(trace)
-        tampered[index][name] = changed(tampered[index][name])
-        with pytest.raises(RuleBroken):
-            check(tampered)
-        dropped = copy.deepcopy(trace)
-        del dropped[index][name]
-        with pytest.raises(RuleBroken):
-            check(dropped)
+        for name in TAMPER[kind]:
+            other, without = dict(trace[index]), dict(trace[index])
+            other[name] = changed(other[name])
+            del without[name]
+            for event in (other, without):
+                with pytest.raises(RuleBroken):
+                    check([*trace[:index], event, *trace[index + 1 :]])
 
 
 @pytest.mark.parametrize("kind", TAMPER)

@@ -116,7 +116,7 @@ TOUCHING = """() => [...document.querySelectorAll("[data-chart]")].flatMap((hold
 
 @in_browser
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1000, "light"), (390, "dark")])
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_the_page_draws_everything_and_asks_for_nothing(browser, runs, kind, width, scheme):
     path = runs[kind] / "report.html"
     seen = visit(browser, path, width, scheme)

@@ -195,8 +195,9 @@ def rolled(situations: list[tuple[State, Throw]]) -> np.ndarray:
     return dice
 
 
-@pytest.mark.parametrize("problem", SMALL, ids=str)
-@pytest.mark.parametrize("seed", [1, 2, 5])
+@pytest.mark.parametrize(
+    ("problem", "seed"), [(problem, (1, 5)[k % 2]) for k, problem in enumerate(SMALL)], ids=str
+)
 def test_every_value_and_choice_is_that_of_brute_force(problem: Problem, seed: int) -> None:
     payoff = random_payoffs(problem, seed)
     reference, plan = Reference(problem, payoff[0]), graph(problem)
@@ -408,7 +409,7 @@ def test_law_refuses_an_illegal_face() -> None:
 
 
 @given(st.integers(0, 2**32), st.lists(st.integers(0, 199), min_size=1, max_size=200))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_a_solution_does_not_depend_on_the_others_of_its_batch(seed: int, rows: list[int]) -> None:
     problem = Problem(3, SPECIAL, "any roll")
     plan, payoff = graph(problem), random_payoffs(problem, seed, 200)

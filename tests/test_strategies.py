@@ -161,7 +161,7 @@ def error_of(method: str, wrong: str) -> str:
     Spoiler.spoiled = {}
     match = make_match([Spoiler(method=method, wrong=wrong)] * 4, every_question(), SEED)
     with pytest.raises(StrategyError) as caught:
-        play_games(match, 300, 400)
+        play_games(match, 300, 150)
     text = str(caught.value)
     game, turn = Spoiler.spoiled["game"], Spoiler.spoiled["turn"]
     assert "Spoiler" in match.specs[0]
@@ -204,14 +204,11 @@ def test_an_answer_of_the_wrong_shape_is_named_with_its_game(method, wrong):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_an_exception_is_reported_and_chained(method):
-    text = error_of(method, "raises")
-    assert "raised ZeroDivisionError: one game is too much for me" in text
-    with pytest.raises(StrategyError) as caught:
-        play_games(
-            make_match([Spoiler(method=method, wrong="raises")] * 4, every_question(), SEED),
-            300,
-            400,
-        )
+    Spoiler.spoiled = {}
+    match = make_match([Spoiler(method=method, wrong="raises")] * 4, every_question(), SEED)
+    said = "raised ZeroDivisionError: one game is too much for me"
+    with pytest.raises(StrategyError, match=said) as caught:
+        play_games(match, 300, 150)
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 
@@ -351,20 +348,16 @@ class Writer(Wrapped):
     """Tries to write into what it is shown."""
 
     method: str = "pick"
-    name: str = "grill"
 
     def answer(self, method: str, turn: Turn) -> Any:
         if method == self.method:
-            getattr(turn, self.name)[...] = 0
+            turn.grill[...] = 0
         return super().answer(method, turn)
 
 
-@pytest.mark.parametrize(
-    ("method", "name"),
-    [(method, name) for name in ARRAYS for method in METHODS if can_be_seen(name, method)],
-)
-def test_writing_into_a_view_is_an_error(method, name):
-    bots = [Writer(method=method, name=name) for _ in range(4)]
+@pytest.mark.parametrize("method", METHODS)
+def test_writing_into_a_view_is_an_error(method):
+    bots = [Writer(method=method) for _ in range(4)]
     with pytest.raises(StrategyError, match=rf"{method}\(\) raised ValueError: .*read-only"):
         play_games(make_match(bots, every_question(), SEED), 0, 60)
 
@@ -401,18 +394,18 @@ def looked_at_anew(turn: Turn) -> Turn:
     return fresh
 
 
-@pytest.mark.parametrize("name", ARRAYS)
-def test_a_forced_write_does_not_change_the_game(name):
+def test_a_forced_write_does_not_change_the_game():
     class Forcer(Wrapped):
         def answer(self, method: str, turn: Turn) -> Any:
             good = super().answer(method, turn)
-            if can_be_seen(name, method):
-                array = getattr(turn, name)
-                array.flags.writeable = True
-                keep = array.copy()
-                array[...] = 1
-                assert (getattr(looked_at_anew(turn), name) == keep).all()
-                array[...] = keep
+            for name in ARRAYS:
+                if can_be_seen(name, method):
+                    array = getattr(turn, name)
+                    array.flags.writeable = True
+                    keep = array.copy()
+                    array[...] = 1
+                    assert (getattr(looked_at_anew(turn), name) == keep).all(), name
+                    array[...] = keep
             return good
 
     usual = play_games(make_match([Wrapped()] * 4, every_question(), SEED), 0, 10)
