@@ -19,7 +19,7 @@ PYTEST := pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 # The kernels are compiled once before, and not by every worker.
 test: $(DEV_READY)
-	$(BIN)/python -c "from pickosim.studies.warm import warm_up; warm_up()"
+	$(BIN)/python -c "from pickosim.games.batch import warm_up; warm_up()"
 	$(BIN)/$(PYTEST) -m "not long"
 
 test-long: $(DEV_READY)
@@ -37,7 +37,7 @@ test-cluster: $(READY)
 # Kernels are compiled by another Numba, which would overwrite the ones in the checkout.
 test-lowest: export NUMBA_CACHE_DIR = $(abspath $(LOWEST))/kernels
 test-lowest: $(LOWEST)/.ready
-	$(LOWEST)/bin/python -c "from pickosim.studies.warm import warm_up; warm_up()"
+	$(LOWEST)/bin/python -c "from pickosim.games.batch import warm_up; warm_up()"
 	$(LOWEST)/bin/$(PYTEST) -m "not long" \
 	    tests/test_help.py tests/test_rules.py tests/test_cli.py tests/test_tables.py tests/test_dask.py \
 	    tests/test_charts.py tests/test_report.py
