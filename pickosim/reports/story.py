@@ -274,10 +274,11 @@ def _way(event: Event) -> str:
 def _ending(event: Event, state: TableState) -> Iterator[Text]:
     how = "The grill is empty" if event["finished"] else "Unfinished: ended by the turn limit"
     yield Text(f"{how} after {_count(event['turns'], 'turn')}.", style="bold")
-    for seat, player in enumerate(state.players):
+    for rank, seat in sorted((rank, seat) for seat, rank in enumerate(event["ranks"])):
         tiles = " ".join(map(str, event["tiles"][seat])) or "no tiles"
         apple = ", with the apple" if event["apple"] == seat else ""
-        line = f"  {event['ranks'][seat]}. {player} (seat {seat}): {_count(event['scores'][seat], 'worm')}"
+        worms = _count(event["scores"][seat], "worm")
+        line = f"  {rank}. {state.players[seat]} (seat {seat}): {worms}"
         bratworms = (
             f", {_count(event['bratworms'][seat], 'bratworm')}" if event["bratworms"][seat] else ""
         )
