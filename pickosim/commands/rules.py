@@ -55,9 +55,9 @@ def list_rules(context: typer.Context) -> None:
 
 @rules_app.command("show", epilog=examples("pickosim rules show extrawurm"))
 def show_rules(name: RulesName, sets: Sets = None, as_json: Json = False) -> None:
-    """Show every option of a rule set: its value, what that means, and what is allowed.
+    """Show every option of a rule set.
 
-    --json prints the values only.
+    For each: its value, what that means, and what is allowed. --json prints the values only.
     """
     rules = load_rules(name, sets or ())
     if as_json:
@@ -80,7 +80,10 @@ def explain_rule(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Explain an option or a specialist: meaning, allowed values, and how presets differ."""
+    """Explain an option or a specialist.
+
+    What it means, which values are allowed, and how presets differ.
+    """
     if name is None:
         show_or_json(as_json, all_explained(), _explanations)
     else:
