@@ -289,9 +289,10 @@ def test_the_story_ends_like_the_game(run, preset):
     told = run("watch", *arguments).out.splitlines()
     end = json.loads(run("watch", *arguments, "--json").out.splitlines()[-1])
     assert f"The grill is empty after {end['turns']} turns." in told
-    for seat, line in enumerate(told[-3:]):
-        assert line.startswith(f"  {end['ranks'][seat]}. ")
-        assert f"(seat {seat}): {end['scores'][seat]} worm" in line
+    places = sorted(zip(end["ranks"], range(3), end["scores"], strict=True))
+    for (rank, seat, score), line in zip(places, told[-3:], strict=True):
+        assert line.startswith(f"  {rank}. ")
+        assert f"(seat {seat}): {score} worm" in line
 
 
 @pytest.mark.parametrize("lost_tile", ["returned", "removed", "kept"])
