@@ -25,7 +25,6 @@ from pickosim.rules import (
     allowed,
     changed_options,
     check_key,
-    in_a_file,
     quoted,
     validated,
     values_of,
@@ -106,53 +105,6 @@ def load_rules_line(text: str) -> RuleSet:
     """The rules of a `rules_line`, or by name or file."""
     base, _, changes = text.partition(" with ")
     return load_rules(base.strip(), split_list(changes) if changes else ())
-
-
-def rules_schema() -> dict[str, Any]:
-    """The JSON Schema of a rule file: every option may be left out, and `extends` names the base."""
-    schema = Options.model_json_schema()
-    properties = {
-        "extends": {
-            "type": "string",
-            "minLength": 1,
-            "default": "classic",
-            "description": "The rules that this file changes: a preset, or the path of a rule file "
-            "relative to this one.",
-        },
-        **schema["properties"],
-    }
-    for option in Options.model_fields:
-        values = values_of(option).items()
-        sentences = [f"{in_a_file(value)}: {meaning}" for value, meaning in values]
-        about = properties[option]
-        about["description"] = " ".join([about["description"], *sentences])
-    single_entries = {}
-    for option, mapping in MAPPINGS.items():
-        whole = properties[option]
-        present = whole["additionalProperties"]
-        entry = {"anyOf": [*present.get("anyOf", [present]), {"const": mapping.absent}]}
-        properties[option] = {
-            "type": "object",
-            "title": f"a mapping of {mapping.shape}",
-            "description": whole["description"],
-            "patternProperties": {f"^({mapping.key_pattern})$": entry},
-            "additionalProperties": False,
-        }
-        single_entries[rf"^{option}\.({mapping.key_pattern})$"] = {
-            **entry,
-            "title": mapping.allowed_entry,
-            "description": f"A single entry of `{option}`; the others stay as they are.",
-        }
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Rules of Pickomino",
-        "description": "A rule file of pickosim; an option that is left out is as in `extends`.",
-        "type": "object",
-        "properties": properties,
-        "patternProperties": single_entries,
-        "additionalProperties": False,
-        "$defs": schema["$defs"],
-    }
 
 
 @contextmanager

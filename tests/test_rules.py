@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from package_copy import edited_copy
 from pydantic import ValidationError
+from rule_pages import rules_schema
 
 from pickosim.errors import PickosimError, RulesError, suggest
 from pickosim.rule_files import (
@@ -26,7 +27,6 @@ from pickosim.rule_files import (
     differences,
     load_rules,
     presets,
-    rules_schema,
     rules_text,
 )
 from pickosim.rules import MAPPINGS, SPECIALISTS, WORM, RuleSet, Seat

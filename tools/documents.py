@@ -8,13 +8,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from experiment_schema import experiment_schema
-from rule_pages import SECTION, classic_file, rules_page
+from rule_pages import SECTION, classic_file, rules_page, rules_schema
 
 from pickosim.bots.simple import ATTRIBUTES
 from pickosim.columns import Frame
 from pickosim.games.played import PLAY_FRAMES, SAVED_GAMES
 from pickosim.games.positions import POSITIONS
-from pickosim.rule_files import rules_schema
 from pickosim.studies.kinds import KINDS, study_kind
 from pickosim.studies.measures import MEASURES
 from pickosim.studies.options import declared

@@ -10,7 +10,7 @@ from typing import Any
 
 from pickosim.reports.layout import breakable
 from pickosim.rule_files import differences, explain_rule, explain_rules, load_rules, presets
-from pickosim.rules import MAPPINGS, MappingOption, Options, in_a_file
+from pickosim.rules import MAPPINGS, MappingOption, Options, in_a_file, values_of
 
 SECTION = re.compile(r"(?<=<!-- generated: )(\w+)( -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
@@ -144,3 +144,50 @@ def _declared_place(path: str) -> tuple[int, int]:
 def _with_code(text: str) -> str:
     """A sentence with the names of options as code."""
     return re.sub(r"\b[a-z]+(?:_[a-z]+)+\b", r"`\g<0>`", text)
+
+
+def rules_schema() -> dict[str, Any]:
+    """The JSON Schema of a rule file: every option may be left out, and `extends` names the base."""
+    schema = Options.model_json_schema()
+    properties = {
+        "extends": {
+            "type": "string",
+            "minLength": 1,
+            "default": "classic",
+            "description": "The rules that this file changes: a preset, or the path of a rule file "
+            "relative to this one.",
+        },
+        **schema["properties"],
+    }
+    for option in Options.model_fields:
+        values = values_of(option).items()
+        sentences = [f"{in_a_file(value)}: {meaning}" for value, meaning in values]
+        about = properties[option]
+        about["description"] = " ".join([about["description"], *sentences])
+    single_entries = {}
+    for option, mapping in MAPPINGS.items():
+        whole = properties[option]
+        present = whole["additionalProperties"]
+        entry = {"anyOf": [*present.get("anyOf", [present]), {"const": mapping.absent}]}
+        properties[option] = {
+            "type": "object",
+            "title": f"a mapping of {mapping.shape}",
+            "description": whole["description"],
+            "patternProperties": {f"^({mapping.key_pattern})$": entry},
+            "additionalProperties": False,
+        }
+        single_entries[rf"^{option}\.({mapping.key_pattern})$"] = {
+            **entry,
+            "title": mapping.allowed_entry,
+            "description": f"A single entry of `{option}`; the others stay as they are.",
+        }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Rules of Pickomino",
+        "description": "A rule file of pickosim; an option that is left out is as in `extends`.",
+        "type": "object",
+        "properties": properties,
+        "patternProperties": single_entries,
+        "additionalProperties": False,
+        "$defs": schema["$defs"],
+    }

@@ -275,11 +275,7 @@ class Command(Strategy):
             self._program, self._process, self._begun = Program(self.words), os.getpid(), None
             if introduced(self._program) != self.hello:
                 raise AnswerError("was not answered: the program introduces itself as another bot")
-        if (
-            self._begun is None
-            or self._begun[0] is not turn.rules
-            or self._begun[1] != turn.players
-        ):
+        if self._begun != (turn.rules, turn.players):
             self._begun = turn.rules, turn.players
             self._program.exchange(_line(beginning(turn, asdict(self))), answered=False)
         return self._program

@@ -149,35 +149,28 @@ class Repeater(Around):
         return answers
 
 
-class StopCounter(Around):
-    """Counts how often a bot stops, and how often it does so with nothing to claim."""
-
-    stops: int = 0
-    empty_stops: int = 0
-
-    def _answers(self, method: str, turn: Turn) -> NDArray[Any]:
-        answers = super()._answers(method, turn)
-        if method == "stop":
-            stops = np.asarray(answers)
-            self.stops += int(stops.sum())
-            self.empty_stops += int((stops & ~turn.can_claim).sum())
-        return answers
-
-
 # ---------------------------------------------------------------- what a bot uses besides its turn
 
 
 class Onlooker(Around):
-    """Records what a bot uses besides what it is shown."""
+    """Records what a bot uses besides what it is shown, and counts its stops."""
 
     faults: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     """What is wrong, by point of the contract."""
     called: set[CodeType] = field(default_factory=set)
     """The bot's functions that were called."""
+    stops: int = 0
+    empty_stops: int = 0
+    """Those with nothing to claim."""
 
     def _answers(self, method: str, turn: Turn) -> NDArray[Any]:
         with self.watching(f"{method}()"):
-            return super()._answers(method, _shown(turn, self))
+            answers = super()._answers(method, _shown(turn, self))
+        if method == "stop":
+            stops = np.asarray(answers)
+            self.stops += int(stops.sum())
+            self.empty_stops += int((stops & ~turn.can_claim).sum())
+        return answers
 
     @contextmanager
     def watching(self, what: str) -> Iterator[None]:
@@ -239,16 +232,7 @@ _OUTSIDE_CODE: dict[CodeType, str] = {
 }
 """Python functions that ask the environment and the like."""
 
-_OUTSIDE_SYSTEM = {
-    "getpid",
-    "getppid",
-    "urandom",
-    "getcwd",
-    "getlogin",
-    "times",
-    "uname",
-    "listdir",
-}
+_OUTSIDE_SYSTEM = "getpid getppid urandom getcwd getlogin times uname listdir"
 
 
 def _outside_builtin(called: Any) -> str:
@@ -257,7 +241,7 @@ def _outside_builtin(called: Any) -> str:
     owner = getattr(called, "__self__", None)
     if module == "time" and name != "sleep":
         return f"time.{name}()"
-    if module in ("posix", "nt") and name in _OUTSIDE_SYSTEM:
+    if module in ("posix", "nt") and name in _OUTSIDE_SYSTEM.split():
         return f"os.{name}()"
     if isinstance(owner, type) and issubclass(owner, date) and name in ("now", "today", "utcnow"):
         return f"{owner.__name__}.{name}()"
@@ -680,29 +664,29 @@ def check_process(trial: Trial) -> str:
 
 def check_play(trial: Trial) -> str:
     """The bot stops to claim something, and gets tiles more often than `random`."""
-    counter = StopCounter(trial.new_bot())
-    without = _share_without_tile(trial, counter)
-    share = counter.empty_stops / max(counter.stops, 1)
+    stops, empty = trial.seen.stops, trial.seen.empty_stops
+    share = empty / max(stops, 1)
     if share > MOST_EMPTY_STOPS:
         expression = missing_parentheses(trial.kind)
         hint = f"; comparisons need parentheses beside & and | ({expression})" if expression else ""
-        stops = f"{share * 100:.0f} % of its stops come with nothing to claim"
-        raise OddError(f"{stops}, so these turns fail{hint}")
-    usual = _share_without_tile(trial, load_bot(RIVAL))
+        raise OddError(
+            f"{share * 100:.0f} % of its stops come with nothing to claim, so these turns fail{hint}"
+        )
+    rival = [play_games(each, 0, trial.effort.games) for each in trial.matches(load_bot(RIVAL))]
+    without, usual = (_share_without_tile(trial, played) for played in (trial.reference, rival))
     message = f"without a tile at the end of {without * 100:.0f} % of its games ({RIVAL}: {usual * 100:.0f} %)"
     if without > usual:
-        raise OddError(message if counter.stops else f"it never stops; {message}")
+        raise OddError(message if stops else f"it never stops; {message}")
     return message
 
 
-def _share_without_tile(trial: Trial, strategy: Strategy) -> float:
-    """The share of games that a strategy ends without a tile, in the seats of the bot."""
-    matches = zip(trial.seatings, trial.matches(strategy), strict=True)
+def _share_without_tile(trial: Trial, tallies: Sequence[Tally]) -> float:
+    """The share of games that end without a tile, in the seats of the bot."""
     tiles = [
-        play_games(match, 0, trial.effort.games).tiles[:, list(seating.own)]
-        for seating, match in matches
+        tally.tiles[:, list(seating.own)].ravel()
+        for seating, tally in zip(trial.seatings, tallies, strict=True)
     ]
-    return float(np.mean(np.concatenate([each.ravel() for each in tiles]) == 0))
+    return float(np.mean(np.concatenate(tiles) == 0))
 
 
 def check_parameters(trial: Trial) -> str:
