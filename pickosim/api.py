@@ -172,7 +172,7 @@ def watch(
     bot. With `start`, the game is played on from that position.
     """
     from pickosim.games.positions import read_positions
-    from pickosim.games.trace import trace_game, traced_position
+    from pickosim.games.trace import traced_game, traced_position
 
     with time_limit_of(check_seconds(answer_seconds)):
         if start is not None:
@@ -184,15 +184,17 @@ def watch(
                 run=(run, None),
             )
             events, mistake = traced_position(read_positions(start), bots)
-            if mistake is not None:
-                raise mistake
-            return events
-        if run is not None:
-            match, game, _ = game_of_run(
-                run, game, rotation, matchup=matchup, lost_by=lost_by, to=to, nth=nth
-            )
-            return trace_game(match, game)
-        return trace_game(make_match(bots, load_rules(rules, set), seed), game)
+        else:
+            if run is None:
+                match = make_match(bots, load_rules(rules, set), seed)
+            else:
+                match, game, _ = game_of_run(
+                    run, game, rotation, matchup=matchup, lost_by=lost_by, to=to, nth=nth
+                )
+            events, mistake = traced_game(match, game)
+        if mistake is not None:
+            raise mistake
+        return events
 
 
 def show_rules(rules: str | Path | RuleSet, sets: Sequence[str] = ()) -> pl.DataFrame:

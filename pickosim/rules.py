@@ -534,38 +534,30 @@ class MappingOption(NamedTuple):
     noun: str
     """What a key names."""
     keys: tuple[str, ...]
-    key_pattern: str
-    """A regular expression that matches exactly the keys."""
     allowed_keys: str
     allowed_entry: str
     absent: str
     """Written instead of an entry to remove it."""
     shape: str
     """What the whole option maps, with an example."""
-    example: tuple[str, int]
-    """An entry."""
 
 
 MAPPINGS = {
     "tiles": MappingOption(
         noun="tile",
         keys=_TILE_KEYS,
-        key_pattern="[1-9][0-9]?",
         allowed_keys=f"tiles have values from 1 to {HIGHEST_TILE}",
         allowed_entry=f'a whole number of worms from 0 to {MOST_WORMS}, or "none"',
         absent="none",
         shape="tile values to worms, such as {21 = 1, 22 = 1}",
-        example=("36", 5),
     ),
     "specialists": MappingOption(
         noun="specialist",
         keys=SPECIALISTS,
-        key_pattern="|".join(SPECIALISTS),
         allowed_keys=f"the specialists are {', '.join(SPECIALISTS)}",
         allowed_entry=f'a tile value, {{seat = 0}} to {{seat = {HIGHEST_SEAT}}}, or "nowhere"',
         absent="nowhere",
         shape="specialists to their places, such as {weasel = 25, apple = {seat = 0}}",
-        example=("weasel", 30),
     ),
 }
 
@@ -584,18 +576,13 @@ def changed_options(options: Mapping[str, Any], path: str, value: object) -> dic
         )
     if mapping is None:
         return {**options, option: value}
-    entries = {**options[option], key: value} if dot else value
-    return {**options, option: _present_entries(option, mapping, entries)}
-
-
-def _present_entries(option: str, mapping: MappingOption, value: object) -> dict[str, object]:
-    """A written mapping without the entries that are marked as absent."""
-    if not isinstance(value, Mapping):
-        raise RulesError(f"{option} must map {mapping.shape}, not {quoted(value)}.")
-    entries = {str(key): entry for key, entry in value.items()}
+    written = {**options[option], key: value} if dot else value
+    if not isinstance(written, Mapping):
+        raise RulesError(f"{option} must map {mapping.shape}, not {quoted(written)}.")
+    entries = {str(key): entry for key, entry in written.items()}
     for key in entries:
         check_key(mapping, key)
-    return {key: entry for key, entry in entries.items() if entry != mapping.absent}
+    return {**options, option: {k: v for k, v in entries.items() if v != mapping.absent}}
 
 
 def check_key(mapping: MappingOption, key: str) -> None:

@@ -26,7 +26,7 @@ from pickosim.engine.tally import end_turns, record
 from pickosim.errors import StrategyError
 from pickosim.games.batch import Batch
 from pickosim.games.match import Match, make_match
-from pickosim.games.trace import _trace
+from pickosim.games.trace import events_of
 from pickosim.rule_files import load_rules
 from pickosim.rules import SPECIALISTS, RuleSet
 
@@ -129,7 +129,7 @@ class ScriptedBatch(Batch):
         ended = end_turns(self.books, self.table, self.rows, over) == 0
         if ended:
             record(self.books, self.table, over, self.tally, self.log)
-        trace = _trace(self.match, 0, events(self.log).tolist(), self.tally, 0)[1:]
+        trace = events_of(self.match, 0, events(self.log).tolist(), self.tally, 0)[1:]
         return self._happened(trace if ended else trace[:-1])
 
     def _roll(self, seat: int, rolling: Any) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from traces import trace_game
 
 import pickosim.strategies
 from pickosim.bots.loading import built_in_bots, load_bot, spec_of
@@ -23,7 +24,6 @@ from pickosim.cli import run
 from pickosim.errors import BotError
 from pickosim.games.batch import play_games
 from pickosim.games.match import Match, make_match
-from pickosim.games.trace import trace_game
 from pickosim.rule_files import PRESETS
 from pickosim.solver.valuation import Valuation
 

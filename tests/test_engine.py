@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from situations import house_rules
+from traces import trace_game, trace_games
 
 from pickosim.bots.strategy import Strategy
 from pickosim.bots.view import Turn
@@ -29,7 +30,6 @@ from pickosim.engine.tally import PARTS, Tally, win_parts
 from pickosim.errors import PickosimError, RulesError
 from pickosim.games.batch import Batch, play_games
 from pickosim.games.match import Match, make_match
-from pickosim.games.trace import trace_game, trace_games
 from pickosim.rule_files import PRESETS, load_rules
 from pickosim.rules import SPECIALISTS, RuleSet
 
@@ -517,12 +517,12 @@ OTHER_PROCESS = """
 import json, sys
 from pickosim.games.batch import play_games
 from pickosim.games.match import make_match
-from pickosim.games.trace import trace_game
+from pickosim.games.trace import traced_game
 found = []
 for bots, rules, seed in json.load(sys.stdin):
     match = make_match(bots, rules, seed)
     tally = play_games(match, 0, 400, batch=64)
-    found.append([trace_game(match, 37), {k: v.tolist() for k, v in tally._asdict().items()}])
+    found.append([traced_game(match, 37)[0], {k: v.tolist() for k, v in tally._asdict().items()}])
 print(json.dumps(found))
 """
 

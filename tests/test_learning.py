@@ -23,6 +23,7 @@ import reference
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_engine import odd_rules
+from traces import trace_games
 
 import pickosim
 from pickosim import cli
@@ -35,7 +36,7 @@ from pickosim.errors import BotError, PickosimError
 from pickosim.games.batch import play_games
 from pickosim.games.match import make_match
 from pickosim.games.played import record_games
-from pickosim.games.trace import trace_games, traced_game
+from pickosim.games.trace import traced_game
 from pickosim.learning import layers
 from pickosim.learning import net as nets
 from pickosim.learning.features import FEATURES_VERSION, features_of, layout_for

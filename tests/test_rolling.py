@@ -9,6 +9,7 @@ import pytest
 from pickosim.strategies.expected import Expected
 from pickosim.strategies.winner import Winner
 from situations import every_question, house_rules
+from traces import trace_games
 
 from pickosim.bots.view import After, Turn
 from pickosim.engine.claim import best_by_total, best_claim, claims
@@ -16,7 +17,6 @@ from pickosim.engine.kernels import as_int, kernel
 from pickosim.engine.rulebook import rulebook
 from pickosim.games.batch import Batch, play_games
 from pickosim.games.match import make_match
-from pickosim.games.trace import trace_games
 from pickosim.rule_files import PRESETS, load_rules
 from pickosim.rules import RuleSet
 from pickosim.solver.graph import Problem, graph

@@ -18,6 +18,7 @@ import reference
 from pickosim.strategies.random import Random
 from scipy.stats import chisquare
 from situations import every_question, house_rules
+from traces import trace_games
 
 from pickosim.bench import PlainEager
 from pickosim.bots.loading import built_in_bots, load_bot
@@ -27,7 +28,6 @@ from pickosim.engine.rulebook import NOTHING, SEATS
 from pickosim.errors import StrategyError
 from pickosim.games.batch import Batch, play_games
 from pickosim.games.match import make_match
-from pickosim.games.trace import trace_games
 from pickosim.rule_files import PRESETS, load_rules
 from pickosim.rules import SPECIALISTS, RuleSet
 

@@ -8,13 +8,13 @@ from importlib.util import find_spec
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from traces import trace_games
 
 import pickosim
 from pickosim.bots.strategy import Strategy
 from pickosim.columns import COLUMNS, by_name, percentage
 from pickosim.errors import PickosimError
 from pickosim.games.played import Played
-from pickosim.games.trace import trace_games
 from pickosim.rule_files import PRESETS
 from pickosim.rules import SPECIALISTS
 

@@ -10,9 +10,15 @@ from typing import Any
 
 from pickosim.reports.layout import breakable
 from pickosim.rule_files import differences, explain_rule, explain_rules, load_rules, presets
-from pickosim.rules import MAPPINGS, MappingOption, Options, in_a_file, values_of
+from pickosim.rules import MAPPINGS, SPECIALISTS, MappingOption, Options, in_a_file, values_of
 
 SECTION = re.compile(r"(?<=<!-- generated: )(\w+)( -->\n).*?(?=<!-- end -->)", re.DOTALL)
+
+ENTRIES = {"tiles": ("36", 5), "specialists": ("weasel", 30)}
+"""Of each option that is a mapping, an entry as an example."""
+
+KEY_PATTERNS = {"tiles": "[1-9][0-9]?", "specialists": "|".join(SPECIALISTS)}
+"""Regular expressions that match exactly the keys of these options."""
 
 CLASSIC_INTRODUCTION = (
     "The 2005 rules of the boxed game (source 001). To write your own rules, copy this file, change `name` "
@@ -64,7 +70,7 @@ def _block(option: str, value: Any) -> Iterator[str]:
 
 def _on_entries(option: str, mapping: MappingOption) -> str:
     """How to change entries in a file."""
-    key, entry = mapping.example
+    key, entry = ENTRIES[option]
     path = f'"{option}.{key}"'
     return (
         f"Each entry is {mapping.allowed_entry}; {mapping.allowed_keys}. This replaces the whole table; to "
@@ -173,10 +179,10 @@ def rules_schema() -> dict[str, Any]:
             "type": "object",
             "title": f"a mapping of {mapping.shape}",
             "description": whole["description"],
-            "patternProperties": {f"^({mapping.key_pattern})$": entry},
+            "patternProperties": {f"^({KEY_PATTERNS[option]})$": entry},
             "additionalProperties": False,
         }
-        single_entries[rf"^{option}\.({mapping.key_pattern})$"] = {
+        single_entries[rf"^{option}\.({KEY_PATTERNS[option]})$"] = {
             **entry,
             "title": mapping.allowed_entry,
             "description": f"A single entry of `{option}`; the others stay as they are.",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -26,23 +25,6 @@ if TYPE_CHECKING:
     from pickosim.games.positions import Positions
 
 Event = dict[str, Any]
-
-
-def trace_games(match: Match, first: int, games: int, *, check: bool = False) -> list[list[Event]]:
-    """The traces of games `first` to `first + games - 1` of a match.
-
-    With `check`, a test after every turn makes sure that everything is in exactly one place.
-    """
-    check_numbers(first, games)
-    batch = Batch(match, first, games, log=log.new_log(room=True), check=check)
-    tally = batch.play()
-    by_game = groupby(log.events(batch.log).tolist(), key=lambda row: row[0])
-    return [_trace(match, first + entry, list(rows), tally, entry) for entry, rows in by_game]
-
-
-def trace_game(match: Match, game: int) -> list[Event]:
-    """The trace of one game of a match."""
-    return trace_games(match, game, 1)[0]
 
 
 def traced_game(
@@ -104,7 +86,7 @@ def _traced(
     except StrategyError as mistake:
         tally, error = None, mistake
     rows, events = log.events(batch.log).tolist(), list[Event]()
-    for event in _trace(match, game, rows, tally, 0, reasons, verdicts):
+    for event in events_of(match, game, rows, tally, 0, reasons, verdicts):
         if line := lines.pop(event.get("turn", 0), None):
             events.append(line)
         events.append(event)
@@ -147,7 +129,7 @@ def _verdict(match: Match, turn: Turn, verdict: Verdict) -> Event:
     }
 
 
-def _trace(
+def events_of(
     match: Match,
     game: int,
     rows: list[Any],
