@@ -15,7 +15,6 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, ParamSpec, Self, TypeVar, get_type_hints
 
-import polars as pl
 from pydantic import TypeAdapter, ValidationError, create_model
 from pydantic.dataclasses import dataclass
 
@@ -35,6 +34,7 @@ from pickosim.rule_files import differences, load_rules, rules_text
 from pickosim.rules import RULES_VERSION, RuleSet
 from pickosim.runs.folder import Manifest, RunFolder
 from pickosim.runs.progress import Progress, shown_progress
+from pickosim.runs.run import Frames as Frames
 from pickosim.runs.run import Results, kept_sums, plan_digest, run
 from pickosim.runs.run import Study as Played
 from pickosim.runs.tasks import Sources, Sums
@@ -61,8 +61,6 @@ MOST_NOTES = 3
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-Frames = dict[str, pl.DataFrame]
 
 FEW_BLOCKS = 100
 """With fewer blocks there is little to be seen: half an interval of a win share is up to 10 points."""
