@@ -122,7 +122,6 @@ class Decision(Protocol):
     chosen: U8  # a face, tile or specialist; of the others whether the player did it
     best: U8
     roll: U16  # the last one
-    golden_face: U8
     aside: U8
     points: U8
     dice: U8  # not set aside
@@ -642,7 +641,6 @@ def _note(
     decision.chosen = chosen
     decision.best = best
     decision.roll = reading.roll
-    decision.golden_face = reading.golden_face
     decision.aside = reading.aside
     decision.points = reading.points
     decision.dice = reading.white + reading.golden

@@ -59,8 +59,6 @@ from pickosim.studies.views import Dots, Listed, View
 SMALL = len(MISTAKES)
 """The group of decisions that give away too little to be called mistakes."""
 
-BYTE = 255
-
 MOST_DICE = 16
 """Dice of a roll; no rules have more."""
 
@@ -164,7 +162,7 @@ class _Reader:
             "dice": np.zeros((blocks, MOST_DICE + 1)),
         }
         self.number = {name: np.zeros(lost.shape[1], np.int64) for name, lost in self.lost.items()}
-        self.costliest = np.zeros((blocks, 9), np.int64)
+        self.costliest = np.zeros((blocks, 12), np.int64)
         """What each block gave away, and what it was about."""
 
     def read(self, turn: Turn, verdict: Verdict) -> None:
@@ -184,18 +182,15 @@ class _Reader:
         costly = np.flatnonzero(error * LUCK_ONE >= 1 + self.costliest[block, 0])
         costly = costly[np.argsort(error[costly], kind="stable")]
         some, then = found[costly], before[costly]
-        own, rival = then["top"][:, turn.seat], then["top"][:, (turn.seat + 1) % turn.players]
         self.costliest[block[costly]] = np.column_stack(
             [
                 (error[costly] * LUCK_ONE).astype(np.int64),
                 then["entry"] // self.blocks,
                 then["turn"],
-                some["kind"],
-                some["chosen"],
-                some["best"],
-                some["roll"].astype(np.int64) << 8 | some["golden_face"],
-                some["aside"].astype(np.int64) << 8 | some["points"],
-                then["grill"].astype(np.int64) << 16 | own.astype(np.int64) << 8 | rival,
+                *(some[name] for name in ("kind", "chosen", "best", "roll", "aside", "points")),
+                then["grill"],
+                then["top"][:, turn.seat],
+                then["top"][:, (turn.seat + 1) % turn.players],
             ]
         )
 
@@ -330,14 +325,14 @@ class Analyse(OneRuleSetStudy):
         tiles = sorted(self.rule_set.tiles)
         order = np.argsort(-costliest[:, 0], kind="stable")[:SHOWN]
         for game in order[costliest[order, 0] >= MISTAKE * LUCK_ONE].tolist():
-            error, rotation, turn, kind, chosen, best, roll, aside, table = costliest[game].tolist()
+            error, rotation, turn, kind, chosen, best, *about = costliest[game].tolist()
             command = match.replay_command(game, rotation)
             yield {
                 "cost": error / LUCK_ONE,
                 "mistake": MISTAKES[kind],
                 "chosen": option_words(kind, chosen, tiles),
                 "better": option_words(kind, best, tiles),
-                "position": self._position_words(kind, roll, aside, table, tiles),
+                "position": self._position_words(tiles, kind, *about),
                 "turn": turn,
                 "game": game,
                 "rotation": rotation,
@@ -345,21 +340,27 @@ class Analyse(OneRuleSetStudy):
             }
 
     def _position_words(
-        self, kind: int, roll: int, aside: int, table: int, tiles: list[int]
+        self,
+        tiles: list[int],
+        kind: int,
+        roll: int,
+        aside: int,
+        points: int,
+        grill: int,
+        own: int,
+        rival: int,
     ) -> str:
         """A position in a line."""
         parts = []
-        faces, points = aside >> 8, aside & BYTE
-        if faces:
-            kept = [face_name(face) for face in range(1, FACES + 1) if faces >> (face - 1) & 1]
+        if aside:
+            kept = [face_name(face) for face in range(1, FACES + 1) if aside >> (face - 1) & 1]
             parts.append(f"aside {' '.join(kept)} = {points}")
         if kind <= WRONG_NUMBER:
-            counts = rolls(self.rule_set.dice + 1)[roll >> 8]["counts"].tolist()
+            counts = rolls(self.rule_set.dice + 1)[roll]["counts"].tolist()
             dice = [face_name(face) for face in range(1, FACES + 1) for _ in range(counts[face])]
             parts.append(f"rolled {' '.join(dice)}")
-        grill = [tile for k, tile in enumerate(tiles) if table >> 16 >> k & 1]
-        own, rival = (table >> shift & BYTE for shift in (8, 0))
-        parts.append(f"grill {' '.join(map(str, grill))}")
+        left = [tile for k, tile in enumerate(tiles) if grill >> k & 1]
+        parts.append(f"grill {' '.join(map(str, left))}")
         for who, top in (("own", own), ("rival", rival)):
             if top < len(tiles):
                 parts.append(f"{who} {tiles[top]}")
