@@ -8,7 +8,7 @@ from pickosim.bots.strategy import specialist_worths
 from pickosim.bots.view import After, FloatArray
 from pickosim.engine.rulebook import TOTALS
 from pickosim.solver.graph import Problem
-from pickosim.solver.solve import chances
+from pickosim.solver.solve import exact_chances
 from pickosim.solver.valuation import Valuation
 
 
@@ -57,7 +57,7 @@ class Winner(Valuation):
 @cache
 def _exactly(dice: int) -> FloatArray:
     """(TOTALS,): the best chance to reach exactly each total in one turn."""
-    exactly = chances(Problem(dice)).exactly
+    exactly = exact_chances(Problem(dice))
     by_total = np.zeros(TOTALS)
     by_total[: len(exactly)] = exactly
     return by_total

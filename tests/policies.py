@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pickosim.engine.dice import WORM_BIT
 from pickosim.solver.graph import BUST, WORTH, Problem, graph
 from pickosim.solver.law import Decisions, Policy
+from pickosim.solver.solve import exact_chances, payoff_rows, solve
 
 
 @dataclass(frozen=True)
@@ -51,3 +52,18 @@ def law(problem: Problem, policy: Policy) -> Law:
     plan = graph(problem)
     blocks = Decisions(problem, policy).ends(plan.start).reshape(problem.blocks, -1)
     return Law(blocks[:, BUST], blocks[:, WORTH:].reshape(-1, 2, plan.points))
+
+
+class Chances(NamedTuple):
+    """The best chances of a turn to stop with some points and a worm, (P,) by points."""
+
+    at_least: NDArray[np.float64]
+    exactly: NDArray[np.float64]
+
+
+def chances(problem: Problem) -> Chances:
+    """The best chance of each total if nothing else matters."""
+    plan = graph(problem)
+    hit = np.triu(np.ones((plan.points, plan.points)))
+    solutions = solve(plan, payoff_rows(np.zeros(len(hit)), np.zeros_like(hit), hit))
+    return Chances(solutions[:, plan.start], exact_chances(problem))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from policies import LookupPolicy, law
+from policies import LookupPolicy, chances, law
 from reference import Eager, Game, has_worm, play_turn, read_rules, set_up, total_on_stop
 from reference import Turn as ReferenceTurn
 from scipy.stats import chisquare
@@ -32,7 +32,6 @@ from pickosim.reports.odds_text import answer_lines, bar
 from pickosim.rule_files import PRESETS, load_rules
 from pickosim.rules import RuleSet, Seat, face_name
 from pickosim.solver.graph import Problem
-from pickosim.solver.solve import chances
 from pickosim.turn_odds import answer, odds
 
 WORM = 6

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from pickosim.strategies.random import Random
+from policies import chances
 from situations import every_question, house_rules
 
 from pickosim.bots.strategy import Strategy
@@ -20,7 +21,6 @@ from pickosim.games.match import make_match
 from pickosim.rule_files import PRESETS, load_rules
 from pickosim.rules import RuleSet
 from pickosim.solver.graph import Problem
-from pickosim.solver.solve import chances
 from pickosim.solver.valuation import Valuation
 
 SHARED = [name for name in POSITION.names or () if name not in ("highest", "second", "over", "won")]

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from policies import Law, LookupPolicy, law
+from policies import Law, LookupPolicy, chances, law
 
 from pickosim.engine.dice import POINTS, rolls
 from pickosim.rules import WORM
@@ -25,7 +25,6 @@ from pickosim.solver.solve import (
     Solutions,
     Solver,
     best_face,
-    chances,
     payoff_rows,
     should_reroll,
     should_stop,

@@ -515,18 +515,8 @@ class Optimal:
         return should_reroll(self.graph, self._solutions(dice), dice)
 
 
-class Chances(NamedTuple):
-    """The best chances of a turn to stop with some points and a worm."""
-
-    at_least: NDArray[np.float64]
-    """(P,): by points, with at least this many."""
-    exactly: NDArray[np.float64]
-    """(P,): by points, with exactly this many."""
-
-
-def chances(problem: Problem) -> Chances:
-    """The best chance of each total if nothing else matters."""
+def exact_chances(problem: Problem) -> NDArray[np.float64]:
+    """(P,): the best chance to stop with exactly each number of points, and a worm, if nothing else matters."""
     plan = graph(problem)
-    hit = np.vstack([np.triu(np.ones((plan.points,) * 2)), np.eye(plan.points)])
-    solutions = solve(plan, payoff_rows(np.zeros(len(hit)), np.zeros_like(hit), hit))
-    return Chances(*solutions[:, plan.start].reshape(2, plan.points))
+    hit = np.eye(plan.points)
+    return solve(plan, payoff_rows(np.zeros(len(hit)), np.zeros_like(hit), hit))[:, plan.start]
