@@ -69,11 +69,7 @@ def claims(book: Rulebook, grill: int, loot: int, total: int) -> int:
 
 @inlined
 def best_by_total(
-    book: Rulebook,
-    grill: int,
-    loot: int,
-    worth: NDArray[np.float64],
-    best: NDArray[np.int64],
+    book: Rulebook, grill: int, loot: int, worth: NDArray[np.float64], best: NDArray[np.int64]
 ) -> None:
     """Write to `best` which of the `claims` of each total is worth most, by ascending total; -1 if there are none.
 

@@ -193,12 +193,7 @@ def _settle_all(
 
 @kernel
 def _settle_fails(
-    books: Books,
-    table: Table,
-    seat: int,
-    rows: NDArray[np.int32],
-    after: Positions,
-    log: Log,
+    books: Books, table: Table, seat: int, rows: NDArray[np.int32], after: Positions, log: Log
 ) -> None:
     book: Rulebook = books[0]
     scratch = np.zeros(1, TABLE)

@@ -14,14 +14,7 @@ from numpy.typing import NDArray
 from pickosim.engine.dice import first_roll
 from pickosim.engine.kernels import I64, Bool, dtype_of
 from pickosim.errors import RulesError
-from pickosim.rules import (
-    MOST_DICE,
-    MOST_TILES,
-    SPECIALISTS,
-    RuleSet,
-    Seat,
-    check_players,
-)
+from pickosim.rules import MOST_DICE, MOST_TILES, SPECIALISTS, RuleSet, Seat, check_players
 
 TOTALS = 128
 """Length of lookups by total: 13 dice and a canned worm make 70 at most."""

@@ -125,13 +125,7 @@ def _standing(book: Rulebook, game: Game, seat: int) -> int:
 
 
 @kernel
-def record(
-    books: Books,
-    table: Table,
-    rows: NDArray[np.int32],
-    tally: Tally,
-    log: Log,
-) -> None:
+def record(books: Books, table: Table, rows: NDArray[np.int32], tally: Tally, log: Log) -> None:
     """Write the results of the games in `rows` to the tally."""
     book: Rulebook = books[0]
     standings = np.zeros(book.players, np.int64)

@@ -43,14 +43,7 @@ from pickosim.engine.turn import (
     take_golden_die,
 )
 from pickosim.errors import StrategyError, TimeLimitError
-from pickosim.games.ask import (
-    ask,
-    ask_for_plan,
-    faces_of,
-    failing,
-    illegal_answer,
-    is_stepwise,
-)
+from pickosim.games.ask import ask, ask_for_plan, faces_of, failing, illegal_answer, is_stepwise
 from pickosim.games.judge import Judge, Verdict
 from pickosim.games.match import Match, make_match, order_of
 from pickosim.rules import RuleSet

@@ -15,15 +15,7 @@ from pickosim.engine.kernels import as_int, inlined, kernel
 from pickosim.engine.log import DOUBLE_ONE, Log
 from pickosim.engine.rulebook import NOTHING, Books, Rulebook
 from pickosim.engine.table import Game, Table, earn_bratworm
-from pickosim.engine.turn import (
-    Hand,
-    Hands,
-    is_bust,
-    is_forced,
-    put_aside,
-    roll_dice,
-    use_weasel,
-)
+from pickosim.engine.turn import Hand, Hands, is_bust, is_forced, put_aside, roll_dice, use_weasel
 from pickosim.solver.graph import Graph, Int, bust_of, slots_after, slots_at
 from pickosim.solver.solve import HIGHEST_FACE, SINGLE_TOLERANCE, Numbers, Solutions, prefetch
 

@@ -29,16 +29,7 @@ from numpy.typing import NDArray
 
 from pickosim.engine.dice import FACES
 from pickosim.engine.kernels import kernel, operation, shared
-from pickosim.solver.graph import (
-    Dice,
-    Graph,
-    Int,
-    Problem,
-    bust_of,
-    graph,
-    slots_after,
-    slots_at,
-)
+from pickosim.solver.graph import Dice, Graph, Int, Problem, bust_of, graph, slots_after, slots_at
 
 LANES = 64
 """Numbers per vector: several registers full, so that loops cost little and the next sum need not wait for the last."""
@@ -180,9 +171,7 @@ HIGHEST_FACE = np.array([faces.bit_length() for faces in range(1 << FACES)], np.
 
 
 def payoff_rows(
-    bust: NDArray[np.float64],
-    worth_plain: NDArray[np.float64],
-    worth_worm: NDArray[np.float64],
+    bust: NDArray[np.float64], worth_plain: NDArray[np.float64], worth_worm: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """(B, WORTH + 2P): pay-offs without a bonus for 1s as rows. All numbers must be finite.
 

@@ -31,15 +31,7 @@ from pickosim.engine.table import Game, Table, stealable
 from pickosim.engine.turn import CAN_POINTS
 from pickosim.errors import AnswerError
 from pickosim.rules import WORM, RuleSet
-from pickosim.solver.graph import (
-    BUST,
-    WORTH,
-    Graph,
-    Problem,
-    graph,
-    slots_after,
-    slots_at,
-)
+from pickosim.solver.graph import BUST, WORTH, Graph, Problem, graph, slots_after, slots_at
 from pickosim.solver.solve import (
     SINGLE_TOLERANCE,
     Numbers,

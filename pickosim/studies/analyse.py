@@ -48,12 +48,7 @@ from pickosim.studies.options import (
     written,
 )
 from pickosim.studies.schedule import rotations
-from pickosim.studies.study import (
-    Frames,
-    OneRuleSetStudy,
-    stored,
-    study_function,
-)
+from pickosim.studies.study import Frames, OneRuleSetStudy, stored, study_function
 from pickosim.studies.views import Dots, Listed, View
 
 SMALL = len(MISTAKES)
@@ -109,11 +104,7 @@ VIEWS = (
         FRAMES["situations"],
         "Where the points go",
         chart=Dots(
-            "points",
-            "group",
-            "win chance given away per game, in points",
-            panel="by",
-            at=0,
+            "points", "group", "win chance given away per game, in points", panel="by", at=0
         ),
         text=(Listed("Where the points go"),),
     ),

@@ -155,8 +155,7 @@ class Tournament(OneRuleSetStudy):
     ] = None
     together: Annotated[bool, Option("One matchup of all bots.", True)] = False
     max_matchups: Annotated[
-        int,
-        Option("Maximum number of matchups; above it, a random sample.", 100, metavar="NUMBER"),
+        int, Option("Maximum number of matchups; above it, a random sample.", 100, metavar="NUMBER")
     ] = MAX_MATCHUPS
     points: Annotated[
         Parsed[str | Sequence[float] | None, Points | None],

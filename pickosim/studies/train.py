@@ -87,7 +87,7 @@ FRAMES = frames_by_name(
         "round games positions fit_error test_games win_share± difference± best",
         {"difference": "From the best net before, with the same dice; null for the first."},
         {"difference": POINTS},
-    ),
+    )
 )
 
 CHAMPION = "champion"
