@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from pickosim.bots.strategy import Strategy
 from pickosim.bots.view import METHODS, After, Array, BoolArray, FloatArray, IntArray, Turn
-from pickosim.engine.claim import best_by_total, best_claim
+from pickosim.engine.claim import best_by_total
 from pickosim.engine.dice import FACES
 from pickosim.engine.kernels import as_int, kernel
 from pickosim.engine.results import FAIL, TurnResults
@@ -102,7 +102,7 @@ class Valuation(Strategy):
 
     def claim(self, turn: Turn) -> IntArray:
         values = np.where(turn.claims, known_values(self, turn).claim[_now(turn)], -np.inf)
-        best: IntArray = turn.tiles[_best_claims(values)]
+        best: IntArray = turn.tiles[::-1][values[:, ::-1].argmax(axis=1)]  # the highest of equals
         return best
 
     def keep_new_specialist(self, turn: Turn) -> BoolArray:
@@ -251,16 +251,6 @@ def _now(turn: Turn) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
     """Number and block of each game; the block says whether 1s have earned a bratworm."""
     earned = turn._hands["earned"][turn._rows]
     return np.arange(len(turn)), earned
-
-
-@kernel
-def _best_claims(values: FloatArray) -> NDArray[np.int64]:
-    """(n,): the tile that is worth most, by values (n, T)."""
-    tiles = np.empty(len(values), np.int64)
-    every = (1 << values.shape[1]) - 1
-    for k in range(len(values)):
-        tiles[k] = best_claim(every, values[k])
-    return tiles
 
 
 # ---------------------------------------------------------------------------------------- pay-offs
