@@ -429,7 +429,7 @@ def test_nor_with_all_dice() -> None:
 def test_turns_solved_side_by_side_have_the_same_solutions(problem: Problem) -> None:
     solver, payoff = Solver(problem), random_payoffs(problem, 1, AT_ONCE).astype(np.float32)
     for some in (payoff, payoff[:1], payoff[70:135], payoff[:0]):
-        solutions, expected = solver.solve(some), solve(solver.graph, some)
+        solutions, expected = solver.carry(some, some[None][:0]), solve(solver.graph, some)
         found = [solutions.at(slot) for slot in range(solver.graph.slots)]
         np.testing.assert_array_equal(np.column_stack(found), expected)
 
@@ -437,7 +437,7 @@ def test_turns_solved_side_by_side_have_the_same_solutions(problem: Problem) -> 
 def test_more_turns_than_there_is_room_for_are_refused() -> None:
     payoff = random_payoffs(Problem(3), 2, AT_ONCE + 1).astype(np.float32)
     with pytest.raises(ValueError, match=r"1,025 pay-offs at once; at most 1,024"):
-        Solver(Problem(3)).solve(payoff)
+        Solver(Problem(3)).carry(payoff, payoff[None][:0])
 
 
 def slots_by(problem: Problem, layer: int, *place: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -493,7 +493,7 @@ def test_what_is_carried_changes_by_nothing_on_average_over_all_rolls(
     chance = np.random.default_rng(3)
     payoffs, *others = chance.integers(0, values, (3, 2, problem.columns)) / np.float32(values)
     solver = Solver(problem)
-    alone = solver.solve(payoffs)
+    alone = solver.carry(payoffs, payoffs[None][:0])
     rows = alone.numbers[alone.first[:, None] + np.arange(graph(problem).slots) * alone.step]
     both = solver.carry(payoffs, np.array([payoffs, *others]))
     leads, same, *carried = both.every[

@@ -247,10 +247,6 @@ class Solver:
         size = AT_ONCE * self.graph.slots
         return aligned(rows * size, np.empty(0, np.float32)).reshape(rows, size)
 
-    def solve(self, payoffs: NDArray[np.float32]) -> Solutions:
-        """The solutions of (n, C) pay-offs; valid until the next call."""
-        return self.carry(payoffs, np.empty((0, *payoffs.shape), np.float32))
-
     def carry(self, payoffs: NDArray[np.float32], carried: NDArray[np.float32]) -> Solutions:
         """The solutions of (n, C) pay-offs, and what the same play is worth by other pay-offs, carried (K, n, C).
 
