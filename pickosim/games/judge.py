@@ -443,8 +443,8 @@ def _read(
             best = as_int(numbers[reading.stop] < numbers[reading.roll_on])
             _choose(turns, reading, reading.stop, STOPS_EARLY, 0, best, event.c == 0)
         elif kind in (TAKE, STEAL, STEAL_HEN):
-            top = as_int(turns.table[turns.rows[game]].top[a])
-            _claim(turns, reading, top if kind == STEAL_HEN else a)
+            from_hen = kind == STEAL_HEN
+            _claim(turns, reading, as_int(turns.table[turns.rows[game]].top[a]) if from_hen else a)
         elif kind == SPECIALIST and reading.tile != NOTHING and a != RAVEN:
             _take_specialist(turns, reading, a, event.c == SEATS + turns.seat)
         elif kind == BRATWORM and a != NOTHING and not reading.strays:
