@@ -121,7 +121,7 @@ def rate(
     return Ratings(
         pl.DataFrame(
             {
-                "name": pl.Series(bots, dtype=pl.String),
+                "name": pl.Series("name", bots, dtype=pl.String),
                 "rating": pl.Series(ratings).fill_nan(None),
                 "rating_error": pl.Series(errors, dtype=pl.Float64),
                 "field": pl.Series([numbers[bot] for bot in range(len(bots))], dtype=pl.Int32),
