@@ -172,6 +172,19 @@ def test_the_cross_table_has_the_numbers_of_the_standings():
     assert drawn_points == pytest.approx(known | {("1 b", 2): 70.0, ("2 c", 1): 30.0})
 
 
+def test_luck_is_drawn_by_pairs_with_most_of_it_first():
+    rows = [
+        {"bot": "champion", "rival": "eager", **interval("dice_share", 0.9)},
+        {"bot": "champion", "rival": "winner", **interval("dice_share", 0.98)},
+    ]
+    frame = pl.DataFrame(rows).with_columns(games=pl.lit(1000))
+    points = shown(draw("tournament", "luck", luck=frame))
+    assert [(point["label"], point["value"]) for point in points] == [
+        ("champion against\nwinner", 98.0),
+        ("champion against\neager", 90.0),
+    ]
+
+
 def test_ratings_that_are_not_finite_are_not_drawn():
     some = standings(["a", "b", "c"], [inf, 1500.0, nan])
     points = shown(draw("tournament", "ratings", standings=some))

@@ -529,6 +529,12 @@ def _all_seats(results: Results) -> pl.DataFrame:
     return seats.drop("bot", "mean_score_low", "mean_score_high")
 
 
+def _pairings(results: Results) -> pl.DataFrame:
+    """How much is luck between two bots, by the names of both, where most of it is first."""
+    judged = results.frames["luck"].sort("dice_share", descending=True).head(MOST_ROWS)
+    return judged.with_columns(rival=pl.format("{} against {}", "bot", "rival"))
+
+
 def _seats_of_best(results: Results) -> pl.DataFrame:
     """The seats of all bots together and of the best, with the mean of all seats."""
     bots = [ALL_BOTS, *_bots(results)][:MOST_ROWS]
@@ -624,7 +630,11 @@ VIEWS = (
     View(
         FRAMES["luck"],
         "How much of it is luck",
-        "How much of the result of one game is dice, and after how many games the better bot has won more of them, with 95 %.",
+        "How much of the result of one game is dice (dots, with 95 % intervals), and after how many games the better bot "
+        "has won more of them, with 95 %.",
+        chart=Dots(
+            "dice_share", "rival", "share of dice in the result of a game, %", rows=_pairings
+        ),
         text=(Listed("How much of it is luck"),),
     ),
     View(
