@@ -203,6 +203,22 @@ def lead(results: pickosim.Results) -> None:
     assert 0.5 < early["predicted"].item() < late.filter(pl.col("lead") == 3)["predicted"].item()
 
 
+def luck_classic(results: pickosim.Results) -> None:
+    assert luck_against_expected(results) > 300
+
+
+def luck_extrawurm(results: pickosim.Results) -> None:
+    assert luck_against_expected(results) < 100
+
+
+def luck_against_expected(results: pickosim.Results) -> int:
+    """The games until the champion leads the collector; between good bots nearly all of a game is dice."""
+    assert results.luck.height == 3
+    assert results.luck["dice_share"].min() > 0.9
+    pair = (pl.col("bot") == "champion") & (pl.col("rival") == "expected")
+    return results.luck.filter(pair)["games_to_lead"].item()
+
+
 HEADLINES: dict[str, tuple[str, Callable[[pickosim.Results], None]]] = {
     "ladder": ("600", ladder),
     "rule_sets": ("400", rule_sets),
@@ -216,6 +232,8 @@ HEADLINES: dict[str, tuple[str, Callable[[pickosim.Results], None]]] = {
     "ceiling_extrawurm": ("600", ceiling),
     "skill": ("2k", skill),
     "lead": ("1k", lead),
+    "luck_classic": ("200", luck_classic),
+    "luck_extrawurm": ("200", luck_extrawurm),
 }
 
 

@@ -18,6 +18,8 @@ CHARTS = {
     "flipping": "lengths",
     "ladder": "cross-table",
     "lead": "by-lead",
+    "luck_classic": "luck",
+    "luck_extrawurm": "luck",
     "readings": "lengths",
     "rule_sets": "lengths",
     "skill": "effects",
