@@ -54,6 +54,8 @@ class Moments(NamedTuple):
     squares: float
     step: float = 1.0
     """What a single game moves a value by: with four games per block, a win moves a share by 1/4."""
+    slope: float = 0.0
+    """How much of a control was taken off the values; see `less_control`."""
 
     @classmethod
     def of(cls, n: Any, total: Any, squares: Any, unit: float = 1.0, game: float = 1.0) -> Moments:
@@ -86,34 +88,35 @@ def less_control(values: Moments, control: Control) -> Moments:
     standard error of an intercept (Lavenberg and Welch 1981, "A perspective on the use of control variables to increase
     the efficiency of Monte Carlo simulations"). What a single game moves the values by is less in the same measure.
     """
-    n, total, squares, step = values
-    fitted = _fitted(values, control)
-    if fitted is None:
+    n, total, squares, step, _ = values
+    common = control.product - control.total * total / n
+    spread = control.squares - control.total**2 / n
+    if not (slope := fitted_slope(n, common, spread)):
         return values
-    common, spread = fitted
     before = max(0.0, squares - total**2 / n)
     left = max(0.0, before - common**2 / spread)
-    mean = (total - common / spread * control.total) / n
-    # A value pulls its own residual down (HC3 of MacKinnon and White 1985).
-    left_each = left * n / (n - 2) ** 2
-    square_error = left_each * (1 / n + (control.total / n) ** 2 / spread)
+    total -= slope * control.total
+    # The error is that of an intercept.
+    own = left * squares_fitted(n) * (1 + control.total**2 / (n * spread))
     guard = 2 * step**2
     smaller = sqrt((left + guard) / (before + guard))
-    return Moments(n, n * mean, n * mean**2 + n * (n - 1) * square_error, step * smaller)
+    return Moments(n, total, total**2 / n + own, step * smaller, slope)
 
 
-def slope_of(values: Moments, control: Control) -> float:
-    """How much of a control is taken off the values: 0 if they are few."""
-    common, spread = _fitted(values, control) or (0.0, 1.0)
-    return common / spread
+def fitted_slope(n: float, common: float, spread: float) -> float:
+    """How much of a control is taken off n values; 0 if they are few.
+
+    `common` is the sum of products of what values and control are off their means, `spread` that of squares of the control.
+    """
+    return float(common / spread) if n >= FITTED_FROM and spread > 0 else 0.0
 
 
-def _fitted(values: Moments, control: Control) -> tuple[float, float] | None:
-    """Sums of products of the deviations of values and control, and of squares of those of the control; None if they are few."""
-    spread = control.squares - control.total**2 / values.n
-    if values.n < FITTED_FROM or spread <= 0:
-        return None
-    return control.product - control.total * values.total / values.n, spread
+def squares_fitted(n: float) -> float:
+    """By what factor the squares of n values less a control are larger than they look.
+
+    A value pulls its own residual down (HC3 of MacKinnon and White 1985).
+    """
+    return n * (n - 1) / (n - 2) ** 2
 
 
 class Rate(NamedTuple):
@@ -171,6 +174,9 @@ class Estimate(NamedTuple):
         return float(np.sign(self.mean)) * inf if self.mean else 0.0
 
 
+NORMAL = Estimate(0.0, 1.0)
+"""A standard normal number."""
+
 # ---------------------------------------------------------------------------------------------- means
 
 
@@ -203,7 +209,9 @@ def _prior(group: Moments, count: float, off: float) -> float:
 
 
 def mean_rate(groups: Sequence[Moments]) -> Rate:
-    """The mean of differences, which may be on either side of 0, with its interval."""
+    """The mean of differences, which may be on either side of 0, with its interval; nothing without groups."""
+    if not groups:
+        return NO_RATE
     estimate = stratified_mean(groups)
     return Rate(estimate.mean, *estimate.interval())
 
@@ -311,7 +319,8 @@ def ratio_moments(groups: Sequence[RatioMoments]) -> Moments:
 
 def ratio_control(of: RatioMoments, control: Control, below: float) -> Control:
     """A control of the blocks of a ratio for what `ratio_moments` makes of it; `below`: the sum of its products with that value."""
-    n, quotient, *_ = (values := ratio_moments([of])).n, values.total / values.n
+    n, total_of_ratio, *_ = ratio_moments([of])
+    quotient = total_of_ratio / n
     scale = n * (n - 1) / of.below**2 * of.n / (of.n - 1)
     total = n * control.total / of.below
     spread = scale * (control.squares - control.total**2 / of.n)
@@ -324,11 +333,6 @@ def ratio_rate(groups: Sequence[RatioMoments]) -> Rate:
     if not sum(group.below for group in groups):
         return Rate(nan, 0.0, 1.0)
     return share_rate([ratio_moments(groups)])
-
-
-def products(values: Ints, others: Ints) -> Ints:
-    """(V, W): sums over blocks of each value (V, B) of the one times each (W, B) of the other."""
-    return np.asarray(values @ others.T)
 
 
 @dataclass(frozen=True)
@@ -372,6 +376,11 @@ class Reading(NamedTuple):
     inflation: float = 1.0
     """By what factor the variance is larger than the values show, as a coefficient was fitted to them."""
 
+    def above(self, level: float) -> Reading:
+        """How far it is above a level."""
+        value, least, most = (end - level for end in (self.value, self.least, self.most))
+        return self._replace(value=value, least=least, most=most)
+
 
 def mean(
     of: BlockSums, name: str, unit: float = 1.0, step: float = 1.0, most: float = inf
@@ -396,10 +405,10 @@ def without(of: BlockSums, reading: Reading, control: str) -> Reading:
     at, values = of.names.index(control), _moments(of, reading)
     squares, product = of.products[at, at], float(reading.weights @ of.products[:, at])
     known = Control(of.total(control), float(squares), product)
-    slope, less = slope_of(values, known), less_control(values, known)
+    less = less_control(values, known)
     weights = reading.weights.copy()
-    weights[at] -= slope
-    value = reading.value - slope * known.total / of.blocks
+    weights[at] -= less.slope
+    value = reading.value - less.slope * known.total / of.blocks
     adjusted = reading._replace(value=value, weights=weights, step=less.step)
     shown = _moments(of, adjusted).variance_of_total
     return adjusted._replace(inflation=less.variance_of_total / shown if shown else 1.0)
@@ -407,7 +416,7 @@ def without(of: BlockSums, reading: Reading, control: str) -> Reading:
 
 def rate(of: BlockSums, reading: Reading) -> Rate:
     """A reading with its 95 % interval: that of a share if it has two bounds, else that of a count."""
-    n, total, squares, step = _moments(of, reading)
+    n, total, squares, step, _ = _moments(of, reading)
     # Each block's value is what it moves the measure by, from the mean on: so their mean is the measure.
     move = reading.value - reading.least - total / n
     squares += 2 * move * total + n * move**2
@@ -453,7 +462,7 @@ def difference(
     """How far a measure differs from that of a reference arm, played with the same dice.
 
     The error is of the difference block by block, so what the dice do to both alike cancels.
-    `crossed` are the `products` of their values.
+    `crossed` (V, V) are sums over blocks of the products of their values.
     """
     squares = (
         _product(reading, of.products, reading)

@@ -29,7 +29,13 @@ from numpy.typing import NDArray
 from pickosim.amounts import split_list
 from pickosim.errors import PickosimError
 from pickosim.stats.distributions import student_quantile
-from pickosim.stats.intervals import CONFIDENCE, FITTED_FROM, WHOLE_GAME, Moments
+from pickosim.stats.intervals import (
+    CONFIDENCE,
+    WHOLE_GAME,
+    Moments,
+    fitted_slope,
+    squares_fitted,
+)
 
 Floats = NDArray[np.float64]
 
@@ -173,10 +179,10 @@ class Stratum:
     @cached_property
     def slope(self) -> float:
         """By how much the difference of two settings changes with that of their controls, over all pairs."""
-        if len(self.grouped) == 1 or self.blocks < FITTED_FROM:
+        if len(self.grouped) == 1:
             return 0.0
         common, spread = (len(of) * of.trace() - of.sum() for of in self._about_means[:, :, 1])
-        return float(common / spread) if spread > 0 else 0.0
+        return fitted_slope(self.blocks, common, spread)
 
     @cached_property
     def values(self) -> NDArray[Any]:
@@ -196,10 +202,8 @@ class Stratum:
             return np.asarray(self.products[0, :, 0])
         (own, common), (_, control) = self._about_means.swapaxes(1, 2)
         left = own - self.slope * (common + common.T) + self.slope**2 * control
-        n = self.blocks
-        return np.asarray(
-            left * (n * (n - 1) / (n - 2) ** 2) + np.multiply.outer(self.totals, self.totals) / n
-        )
+        of_means = np.multiply.outer(self.totals, self.totals) / self.blocks
+        return np.asarray(left * squares_fitted(self.blocks) + of_means)
 
     def share(self, setting: int) -> Moments:
         """Moments of a setting's share in a block."""

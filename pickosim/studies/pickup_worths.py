@@ -46,7 +46,6 @@ from pickosim.stats.intervals import (
     ratio_moments,
     ratio_rate,
     simultaneous,
-    slope_of,
     stratified_mean,
 )
 from pickosim.studies.arms import Arm, ArmsJob, valuation_of
@@ -270,12 +269,7 @@ class Level(NamedTuple):
     def columns(self, specialist: str) -> Row:
         """The columns that name it and a specialist, and its games."""
         games = int(self.sums["blocks"])
-        return {
-            "bot": self.bot,
-            "players": self.players,
-            "specialist": specialist,
-            "games": games,
-        }
+        return {"bot": self.bot, "players": self.players, "specialist": specialist, "games": games}
 
 
 def pickup_rows(
@@ -309,8 +303,12 @@ def pickup_rows(
 def worth(sums: Sums, case: int, group: int = 0) -> Moments | None:
     """Moments of what a pick-up brings in a group, in win share less luck if it is known; None if there is none."""
     won = _brought_by(sums, case, group, WON)
-    luck = None if won is None else _luck(sums, case, group)
-    return won and (less_control(won, luck) if luck else won)
+    totals, products = sums["picked"][case, group], sums["picked_products"][case, group]
+    if won is None or len(totals) <= LUCK or int(sums["blocks"]) < FITTED_FROM:
+        return won
+    by_number, by_wins, _, squares = products[LUCK].tolist()
+    luck = Control(float(totals[LUCK]), float(squares), by_wins / PARTS)
+    return less_control(won, ratio_control(_ratio(sums, case, group, WON), luck, by_number))
 
 
 def _brought_by(sums: Sums, case: int, group: int, value: int) -> Moments | None:
@@ -325,30 +323,15 @@ def _ratio(sums: Sums, case: int, group: int, value: int) -> RatioMoments:
     return RatioMoments.of(sums["blocks"], totals, products[np.ix_(both, both)], unit)
 
 
-def _luck(sums: Sums, case: int, group: int) -> Control | None:
-    """The luck after a pick-up, as a control of what it brings in win share; None unless games are judged."""
-    totals, products = sums["picked"][case, group], sums["picked_products"][case, group]
-    if len(totals) <= LUCK or int(sums["blocks"]) < FITTED_FROM:
-        return None
-    by_number, by_wins, _, squares = products[LUCK].tolist()
-    luck = Control(float(totals[LUCK]), float(squares), by_wins / PARTS)
-    return ratio_control(_ratio(sums, case, group, WON), luck, by_number)
-
-
 def _gains(sums: Sums, case: int, group: int = 0) -> Row:
     """What a pick-up brings, in win share and in score."""
     won, score = (_brought_by(sums, case, group, value) for value in (WON, SCORE))
-    less_luck = worth(sums, case, group)
-    moments = {
-        "gain": less_luck,
-        "as_won": None if less_luck == won else won,
-        "score_gain": score,
-    }
-    return {
-        column: end
-        for name, of in moments.items()
-        for column, end in rate_columns(name, mean_rate([of]) if of else NO_RATE).items()
-    }
+    gain = worth(sums, case, group)
+    row: Row = {}
+    moments = {"gain": gain, "as_won": None if gain == won else won, "score_gain": score}
+    for name, of in moments.items():
+        row |= rate_columns(name, mean_rate([of] if of else []))
+    return row
 
 
 def _held_above_even(level: Level, specialist: int) -> Rate:
@@ -368,32 +351,20 @@ def worths(sums: Sums, cases: Ints) -> tuple[Floats, Floats]:
     """
     blocks, kinds = float(sums["blocks"]), len(sums["across"]) // len(sums["picked"])
     used = np.concatenate([cases + kind * len(sums["picked"]) for kind in range(kinds)])
-    values = sums["picked"][cases, 0].T.astype(np.float64)
-    numbers = np.maximum(values[0], 1)
-    means = values[WON] / (PARTS * numbers)
-    slopes = np.array([_slope(sums, case) for case in cases])
-    if slopes.any():
-        means -= slopes * values[LUCK] / numbers
+    own = [worth(sums, case) or Moments(1.0, 0.0, 0.0) for case in cases]
+    means, slopes = np.array([(of.total / of.n, of.slope) for of in own]).reshape(-1, 2).T
+    numbers = np.maximum(sums["picked"][cases, 0, 0], 1)
     # By how much a block's numbers, wins and luck move each mean: (C, 2 C) or (C, 3 C).
     moves = [-means / numbers, 1 / (PARTS * numbers), -slopes / numbers][:kinds]
     weights = np.hstack([np.diag(each) for each in moves])
     covariance = weights @ sums["across"][np.ix_(used, used)].astype(np.float64) @ weights.T
     covariance *= blocks / max(blocks - 1, 1)
     for k in np.flatnonzero(slopes):  # fitting a slope makes errors larger; see `less_control`
-        moments = worth(sums, cases[k])
-        assert moments is not None
         if covariance[k, k] > 0:
-            larger = sqrt(moments.variance_of_total / covariance[k, k]) / moments.n
+            larger = sqrt(own[k].variance_of_total / covariance[k, k]) / own[k].n
             covariance[k] *= larger
             covariance[:, k] *= larger
     return means, covariance
-
-
-def _slope(sums: Sums, case: int) -> float:
-    """How much of the luck after pick-ups is taken off what they bring."""
-    won = _brought_by(sums, case, 0, WON)
-    luck = None if won is None else _luck(sums, case, 0)
-    return slope_of(won, luck) if won and luck else 0.0
 
 
 def _from_others(sums: Sums) -> dict[int, Estimate]:
