@@ -223,10 +223,10 @@ def test_a_ranked_bot_meets_its_rivals_without_luck():
 def test_few_blocks_are_left_as_they_are():
     few, enough = (tournament(*PAIR, games=2 * blocks) for blocks in (FITTED_FROM - 1, FITTED_FROM))
     assert few.standings["win_share_adjusted"].to_list() == few.standings["win_share"].to_list()
-    assert "without luck" not in few.headline
+    assert "Without luck" not in few.headline
     differs = enough.standings["win_share_adjusted"] != enough.standings["win_share"]
     assert differs.all()
-    assert "without luck" in enough.headline
+    assert "Without luck" in enough.headline
 
 
 def test_forfeited_games_have_no_luck_so_their_matchup_is_left_as_it_is():

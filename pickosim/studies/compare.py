@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, replace
 from functools import cached_property
-from itertools import cycle, islice
+from itertools import cycle, islice, product
 from math import ceil, floor, isfinite, log10
+from operator import itemgetter
 from typing import Annotated, Any, ClassVar
 
 import polars as pl
@@ -16,13 +17,12 @@ from pydantic.dataclasses import dataclass
 
 from pickosim.amounts import listed, quoted, sentence
 from pickosim.bots.loading import Entrant, expanded, make_entrants
-from pickosim.columns import Frame, Row, percent
+from pickosim.columns import Row, percent
 from pickosim.errors import PickosimError, RulesError
 from pickosim.games.match import make_match
 from pickosim.rules import RuleSet
 from pickosim.runs.tasks import Sums
-from pickosim.stats.distributions import normal_quantile
-from pickosim.stats.intervals import CONFIDENCE, Estimate
+from pickosim.stats.intervals import NORMAL, Estimate
 from pickosim.studies.arms import Chunk, blocks_per_chunk, chunks_of, is_judged, the_judge
 from pickosim.studies.measures import (
     MEASURES,
@@ -73,13 +73,6 @@ from pickosim.studies.variants import (
 
 SMALLEST_CHUNK = 1 << 10
 """Blocks; with fewer, the fixed cost of a batch outweighs that of its games."""
-
-
-def _checked_sweeps(sweeps: tuple[str, ...]) -> tuple[str, ...]:
-    """Sweeps, if all can be read."""
-    for sweep in sweeps:
-        sweep_texts(sweep)
-    return sweeps
 
 
 @dataclass(frozen=True, config=CHECKED)
@@ -137,7 +130,7 @@ class Compare(Study):
     _: KW_ONLY
     sweep: Annotated[
         Texts,
-        parsed_by(_checked_sweeps),
+        parsed_by(lambda sweeps: sweeps if list(map(sweep_texts, sweeps)) else ()),
         Option(
             "Play every variant with each of these values, e.g. dice=7,8,9 or dice=7..9; repeat for all "
             "combinations.",
@@ -181,14 +174,7 @@ class Compare(Study):
     @stored
     def judged(self) -> tuple[int, ...]:
         """The numbers of players with which games are judged."""
-        judged = (len(bots) for bots in self.matchups if is_judged(self.luck, bots))
-        return tuple(judged)
-
-    @property
-    def tables(self) -> dict[str, Frame]:
-        """All; they have no columns without luck if no game is judged."""
-        left_out = () if self.judged else ("as_won", "win_share_adjusted")
-        return {name: frame.without(*left_out) for name, frame in FRAMES.items()}
+        return tuple(len(bots) for bots in self.matchups if is_judged(self.luck, bots))
 
     @cached_property
     def base(self) -> Variant:
@@ -221,9 +207,11 @@ class Compare(Study):
         """Refuse what cannot be compared."""
         if not self.bots:
             raise PickosimError("Name at least one bot to play.")
-        for matchup in self.matchups:
-            for variant in self.variants:
-                _check_seats(matchup, variant, self.seed)
+        for matchup, variant in product(self.matchups, self.variants):
+            try:
+                make_match(matchup, variant.rules, self.seed)
+            except RulesError as error:
+                raise RulesError(f"{variant.name}: {error}") from None
 
     @property
     def parts(self) -> int:
@@ -278,21 +266,21 @@ class Compare(Study):
             "measures": measure_rows(pairs),
             "seats": seat_rows(pairs),
             "lengths": length_rows(pairs),
-            "variants": map(self._about_variant, self.variants),
+            "variants": [
+                {
+                    "variant": variant.name,
+                    "differs": what_differs(self.base.rules, variant.rules),
+                    "rules": json.dumps(variant.rules.as_dict(), ensure_ascii=False),
+                    "note": "; ".join(self._about(variant)) or None,
+                }
+                for variant in self.variants
+            ],
         }
 
-    def _about_variant(self, variant: Variant) -> Row:
-        notes = [
-            f"{len(matchup)} players: {quoted(bot)} plays {note}"
-            for matchup in self.matchups
-            for bot, note in self.notes(variant.rules, len(matchup)).items()
-        ]
-        return {
-            "variant": variant.name,
-            "differs": what_differs(self.base.rules, variant.rules),
-            "rules": json.dumps(variant.rules.as_dict(), ensure_ascii=False),
-            "note": "; ".join(notes) or None,
-        }
+    def _about(self, variant: Variant) -> Iterator[str]:
+        for size in self.players:
+            for bot, note in self.notes(variant.rules, size).items():
+                yield f"{size} players: {quoted(bot)} plays {note}"
 
     def status(self, sums: Sequence[Sums]) -> str:
         """How long the games of the first variants are, with the fewest players so far."""
@@ -303,15 +291,11 @@ class Compare(Study):
     def findings(self, sums: Sequence[Sums], frames: Frames) -> dict[str, Any]:
         """How variants differ from the reference."""
         stronger = self._stronger(sums)
-        headline, sentences, by_variant = findings(
-            frames["measures"], self.base.name, stronger, self.about
-        )
+        found = findings(frames["measures"], self.base.name, stronger, self.about)
         return {
             "reference": self.base.name,
             "stronger": {str(players): bot for players, bot in stronger.items() if bot},
-            "headline": headline,
-            "sentences": sentences,
-            "by_variant": by_variant,
+            **dict(zip(("headline", "sentences", "by_variant"), found, strict=True)),
         }
 
     def _stronger(self, sums: Sequence[Sums]) -> dict[int, str | None]:
@@ -321,8 +305,8 @@ class Compare(Study):
     def remarks(self, sums: Sequence[Sums], frames: Frames) -> Iterator[str]:
         """What was played, and what skill is."""
         yield from self._about_games()
-        sizes = [len(matchup) for matchup in self.matchups]
-        yield from self.about_bots([(each.rules, size) for each in self.variants for size in sizes])
+        tables = product(self.all_rules.values(), self.players)
+        yield from self.about_bots(list(tables))
         yield from _about_skill(self._stronger(sums), self.base.name)
         if self.judged:
             yield from about_luck(frames["measures"], "value", "", "`first_seat` and `skill`")
@@ -348,17 +332,9 @@ class Compare(Study):
             )
         for matchup in self.matchups:
             if len(set(matchup)) < len(set(self.bots)):
-                bots = listed([quoted(bot) for bot in dict.fromkeys(matchup)])
+                bots = listed(list(map(quoted, dict.fromkeys(matchup))))
                 yield f"In games of {len(matchup)}, only {bots} play."
         yield from about_few_blocks(min(self.blocks(part) for part in range(self.parts)))
-
-
-def _check_seats(matchup: Matchup, variant: Variant, seed: int) -> None:
-    """Refuse seats that the rules of a variant do not allow."""
-    try:
-        make_match(matchup, variant.rules, seed)
-    except RulesError as error:
-        raise RulesError(f"{variant.name}: {error}") from None
 
 
 def _about_skill(stronger: Mapping[int, str | None], reference: str) -> Iterator[str]:
@@ -446,14 +422,14 @@ def _difference(measure: Measure, compared: Sequence[Row]) -> str:
         sizes = [
             (_size(row, measure), f"({row['players']} players)")
             for row in compared
-            if is_significant(row) and sign * _amount(row) > 0
+            if is_significant(row) and sign * row["difference"] > 0
         ]
         if sizes:
             (size, players), *others = sizes
             changed = f"{measure.wording.changed(sign, size)} {players}"
             parts.append(", ".join([changed, *(" ".join(other) for other in others)]))
     rest = [
-        f"{_amount_text(row, measure)} ({row['players']} players)"
+        f"{value_text(row, 'difference', measure.scale)} ({row['players']} players)"
         for row in compared
         if not is_significant(row)
     ]
@@ -485,11 +461,11 @@ def _overview(measure: Measure, variants: Sequence[str], rows: Rows) -> str:
     if not significant:
         return f"No variant differs significantly from the reference in {measure.wording.noun}."
     count = len({row["variant"] for row in significant})
-    ends = [max(significant, key=_amount), min(significant, key=_amount)]
+    apart = itemgetter("difference")
     extremes = [
         f"{measure.wording.changed(sign, _size(row, measure))} in {row['variant']} with {row['players']} players"
-        for row, sign in zip(ends, (1, -1), strict=True)
-        if sign * _amount(row) > 0
+        for row, sign in ((max(significant, key=apart), 1), (min(significant, key=apart), -1))
+        if sign * row["difference"] > 0
     ]
     return (
         f"{count} of {len(variants)} variants differ significantly from the reference in "
@@ -507,7 +483,7 @@ def _headline(
             for variant in variants
         }
         means = {
-            variant: sum(map(_amount, changed)) / len(changed)
+            variant: sum(row["difference"] for row in changed) / len(changed)
             for variant, changed in significant.items()
             if changed
         }
@@ -532,12 +508,9 @@ def _headline(
 def _range(measure: Measure, rows: Sequence[Row]) -> str:
     """A change, from the least to the most over numbers of players; of turns in per cent."""
     is_length = measure.name == "turns"
-    changes = [
-        100 * _amount(row) / (row["value"] - _amount(row))
-        if is_length
-        else measure.scale * _amount(row)
-        for row in rows
-    ]
+    changes = [measure.scale * row["difference"] for row in rows]
+    if is_length:
+        changes = [100 * row["difference"] / (row["value"] - row["difference"]) for row in rows]
     ways = []
     for sign in (1, -1):
         sizes = sorted(abs(change) for change in changes if sign * change > 0)
@@ -553,7 +526,7 @@ def _range(measure: Measure, rows: Sequence[Row]) -> str:
 
 def _levels(measure: Measure, measures: pl.DataFrame) -> str:
     """What a measure comes to, variant by variant; of the first seat, whether that is anything at all."""
-    rows = measures.filter(pl.col("measure") == measure.name).to_dicts()
+    rows = measures.filter(measure=measure.name).to_dicts()
     by_variant: dict[str, list[str]] = {}
     for row in rows:
         value = value_text(row, "value", measure.scale, "+" if measure.signed else "")
@@ -572,10 +545,10 @@ def _levels(measure: Measure, measures: pl.DataFrame) -> str:
 
 def _uneven(rows: Sequence[Row]) -> str:
     """Where the first seat's share is significantly uneven, corrected for all of them."""
-    width = normal_quantile(0.5 + CONFIDENCE / 2)
+    errors = [half_width(row, "value") / NORMAL.quantile() for row in rows]
     tested = [
-        row | {"p_value": Estimate(row["value"], half_width(row, "value") / width).p_value}
-        for row in rows
+        row | {"p_value": Estimate(row["value"], error).p_value}
+        for row, error in zip(rows, errors, strict=True)
     ]
     even = [row for row in with_adjusted(tested) if not is_significant(row)]
     if even and len(even) < len(rows):
@@ -591,18 +564,9 @@ def _some(variants: Sequence[str]) -> str:
     return listed(variants) if len(variants) <= MOST_NAMED else f"{len(variants)} variants"
 
 
-def _amount(row: Row) -> float:
-    return float(row["difference"])
-
-
 def _size(row: Row, measure: Measure) -> str:
     """How large a difference is, with half its interval, e.g. 3.21 ± 0.10."""
-    return _amount_text(row, measure).lstrip("+-")
-
-
-def _amount_text(row: Row, measure: Measure) -> str:
-    """A difference with half its interval, e.g. -3.21 ± 0.10."""
-    return value_text(row, "difference", measure.scale, "+")
+    return value_text(row, "difference", measure.scale).lstrip("+-")
 
 
 compare = study_function(Compare)

@@ -7,7 +7,7 @@ each game, added up over the games of a block, and so are those named like a cou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Literal
@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from pickosim.amounts import listed, plus_minus
+from pickosim.amounts import listed, plus_minus, quoted
 from pickosim.columns import NUMBER, PERCENT, POINTS, SIGNED, Format, Row
 from pickosim.engine.table import COUNTERS
 from pickosim.engine.tally import PARTS, Tally
@@ -61,6 +61,7 @@ class ArmSums(BlockSums):
         return self._won(bot, self.matchup.count(bot) / self.players)
 
     def _won(self, who: str, fair: float) -> Reading:
+        """What a seat or a bot has won by its fair share."""
         won = mean(self, WINS + who, PARTS * fair, PARTS, most=1 / fair)
         return without(self, won, LUCK + who) if self.less_luck else won
 
@@ -150,11 +151,6 @@ class Measure:
 def _margin(tally: Tally) -> Ints:
     best_two = np.sort(tally.score.astype(np.int64), axis=1)[:, -2:]
     return best_two[:, 1] - best_two[:, 0]
-
-
-def _above_even(of: ArmSums) -> Reading:
-    share, even = of.win_share_of_seat(0), 1 / of.players
-    return share._replace(value=share.value - even, least=-even, most=1 - even)
 
 
 def _percentiles(name: str) -> list[Measure]:
@@ -252,7 +248,7 @@ _ALL = (
         "first seat, points above even",
         "Win share of the seat that begins, minus the even share.",
         "share of games",
-        derived=lambda of: _above_even(of),
+        derived=lambda of: of.win_share_of_seat(0).above(1 / of.players),
         unit="points",
         signed=True,
         wording=Wording(
@@ -326,21 +322,40 @@ def value_text(row: Row, name: str, scale: float = 100.0, sign: str = "+") -> st
     return plus_minus(scale * row[name], abs(scale) * half_width(row, name), sign)
 
 
+# --------------------------------------------------------------------------------------------- without luck
+
+LUCK_COLUMNS = ("as_won", "win_share_adjusted", "luck")
+"""Columns that tables have only if games are judged."""
+
+
 def has_luck(row: Row) -> bool:
     """Whether luck was taken out of a value."""
     return row.get("as_won") is not None
 
 
+def times_as_certain(won: float, without: float) -> float:
+    """How many times as many games would be as certain, from half the interval with luck and without."""
+    return (won / without) ** 2 if without else 1.0
+
+
 def about_luck(table: pl.DataFrame, name: str, luck: str, out_of: str) -> Iterator[str]:
     """That luck was taken out of a rate, and how many times as many games would be as certain."""
     rows = list(filter(has_luck, table.to_dicts()))
-    times = sorted((half_width(row, "as_won") / half_width(row, name)) ** 2 for row in rows)
+    times = sorted(
+        times_as_certain(half_width(row, "as_won"), half_width(row, name)) for row in rows
+    )
     if times:
         ends = dict.fromkeys(f"{times[end]:.2g}" for end in (0, -1))
         yield (
             f"The luck of the dice{luck} is taken out of {out_of}: as certain as {' to '.join(ends)} times as many games; "
             "`as_won` has it with luck."
         )
+
+
+def about_judged(matchups: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Against which rivals luck is taken out of the results of one bot, if there are any."""
+    if rivals := sorted({bot for matchup in matchups for bot in matchup}):
+        yield f"Without the luck of the dice: the games against {listed(list(map(quoted, rivals)))}."
 
 
 # --------------------------------------------------------------------------------------------------- by name

@@ -18,6 +18,7 @@ from pickosim.stats.ratings import rating_among
 from pickosim.studies.arms import Chunk, blocks_per_chunk
 from pickosim.studies.ladder import ladder
 from pickosim.studies.matchup_sums import chunks_of_matchups, judged_matchups
+from pickosim.studies.measures import about_judged
 from pickosim.studies.options import (
     CHECKED,
     Count,
@@ -32,20 +33,13 @@ from pickosim.studies.options import (
 from pickosim.studies.schedule import Matchup, blocks_for, round_robin
 from pickosim.studies.standings import (
     ANCHOR,
-    Entry,
     counted,
     ratings_of,
     tournament_rows,
     with_ends,
     without_luck,
 )
-from pickosim.studies.study import (
-    Frames,
-    OneRuleSetStudy,
-    about_judged,
-    stored,
-    study_function,
-)
+from pickosim.studies.study import Frames, OneRuleSetStudy, stored, study_function
 from pickosim.studies.views import Dots, Listed, View
 
 FRAMES = frames_by_name(
@@ -168,12 +162,6 @@ class Rank(OneRuleSetStudy):
         return len(self.matchups)
 
     @property
-    def tables(self) -> dict[str, Frame]:
-        """Both; without columns for luck if no matchup is judged."""
-        left_out = () if self.judged else ("win_share_adjusted", "luck")
-        return FRAMES | {"rivals": FRAMES["rivals"].without(*left_out)}
-
-    @property
     def title(self) -> str:
         """What is played, in a line."""
         return self.titled(f"Rank of {self.names[0]}")
@@ -197,8 +185,12 @@ class Rank(OneRuleSetStudy):
         own, others = self._rated(sums)
         in_order = sorted([(self.names[0], own), *others.items()], key=lambda row: -row[1].rating)
         pairs = tournament_rows(self.names, self.matchups, sums, ())["pairs"]
+        played = [
+            (matchup, (part, matchup.index(self.names[0])))
+            for matchup, part in zip(self.matchups, sums, strict=True)
+        ]
         rivals = [
-            row | without_luck(self._games_with(row["rival"], sums))
+            row | without_luck([entry for matchup, entry in played if row["rival"] in matchup])
             for row in pairs
             if row["bot"] == self.names[0]
         ]
@@ -215,21 +207,16 @@ class Rank(OneRuleSetStudy):
             "rivals": sorted(rivals, key=lambda row: row["ahead"]),
         }
 
-    def _games_with(self, rival: str, sums: Sequence[Sums]) -> list[Entry]:
-        """The ranked bot in the matchups in which it met a rival."""
-        return [
-            (part, matchup.index(self.names[0]))
-            for matchup, part in zip(self.matchups, sums, strict=True)
-            if rival in matchup
-        ]
-
     def _rated(self, sums: Sequence[Sums]) -> tuple[Rated, dict[str, Rated]]:
         """The rating of the bot, and those of the others: of the ladder, or of these games."""
         known = ladder(self.rule_set, self.players)
         won = sum(int(part["wins"][0].sum()) for part in sums)
         if known is None:
-            rows = ratings_of(self.names, self.matchups, sums, wins=True).ratings.rows(named=True)
-            own, *others = (_rated(row["rating"], row["rating_error"], won > 0) for row in rows)
+            rows = ratings_of(self.names, self.matchups, sums, wins=True).ratings.iter_rows()
+            own, *others = (
+                Rated((inf if won else -inf) if rating is None else rating, error)
+                for _, rating, error, _ in rows
+            )
             return own, dict(zip(self.names[1:], others, strict=True))
         rivals = {bot: Rated(known.ratings[bot], known.errors[bot]) for bot in self.names[1:]}
         choices = counted(self.names, self.matchups, sums, known.by_wins)
@@ -267,12 +254,8 @@ class Rank(OneRuleSetStudy):
                 "of these."
             )
         if self.players > 2:
-            counts = (
-                "all finishing orders"
-                if known and not known.by_wins
-                else "wins, not the places behind"
-            )
-            yield f"A rating counts {counts}."
+            orders = known is not None and not known.by_wins
+            yield f"A rating counts {'all finishing orders' if orders else 'wins, not the places behind'}."
 
 
 class Rated(NamedTuple):
@@ -282,17 +265,10 @@ class Rated(NamedTuple):
     error: float | None
 
 
-def _rated(rating: float | None, error: float | None, has_won: bool) -> Rated:
-    """A rating of these games."""
-    return Rated((inf if has_won else -inf) if rating is None else rating, error)
-
-
 def headline(bot: str, own: Rated, others: dict[str, Rated]) -> str:
     """The place of a bot among others as far as it is known, its rating, and how far it is from the best."""
-    first, last = (
-        1 + sum(other.rating - own.rating > sign * _half(own, other) for other in others.values())
-        for sign in (1, -1)
-    )
+    apart = [(other.rating - own.rating, _half(own, other)) for other in others.values()]
+    first, last = (1 + sum(gap > sign * half for gap, half in apart) for sign in (1, -1))
     place = ordinal(first) if first == last else f"{ordinal(first)} to {ordinal(last)}"
     sentence = f"{quoted(bot)} ranks {place} of {len(others) + 1}"
     if not isfinite(own.rating):
@@ -300,13 +276,11 @@ def headline(bot: str, own: Rated, others: dict[str, Rated]) -> str:
         return f"{sentence}: it never {never}, so it has no rating."
     half = "" if own.error is None else f" ± {own.error:.0f}"
     best = max(others, key=lambda other: others[other].rating)
-    apart = own.rating - others[best].rating
-    where = (
-        f"above the best of the others, {quoted(best)}"
-        if apart > 0
-        else f"behind the best, {quoted(best)}"
+    lead = own.rating - others[best].rating
+    where = "above the best of the others" if lead > 0 else "behind the best"
+    return (
+        f"{sentence}, rated {own.rating:.0f}{half}: {abs(lead):.0f} points {where}, {quoted(best)}."
     )
-    return f"{sentence}, rated {own.rating:.0f}{half}: {abs(apart):.0f} points {where}."
 
 
 def _half(own: Rated, other: Rated) -> float:

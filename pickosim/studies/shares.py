@@ -19,6 +19,7 @@ from pickosim.stats.intervals import (
     Estimate,
     Moments,
     Rate,
+    fitted_slope,
     less_control,
     share_interval,
     share_rate,
@@ -26,6 +27,7 @@ from pickosim.stats.intervals import (
 )
 from pickosim.stats.sequential import Sprt
 from pickosim.studies.matchup_sums import GROUPS, forfeits_in
+from pickosim.studies.measures import times_as_certain
 from pickosim.studies.schedule import Matchup
 
 Points = tuple[float, ...]
@@ -179,7 +181,7 @@ def luck_in_wins(part: Sums) -> NDArray[np.float64]:
     luck, won, blocks = part["luck"], part["places"][:, 0], int(part["blocks"])
     spread = np.trace(part["luck_products"]) - luck @ luck / blocks
     common = np.einsum("aa->", part["luck_places"][:, :, 0]) - luck @ won / blocks
-    return np.asarray(part["luck_grouped"][..., 1] * (common / spread if spread > 0 else 0.0))
+    return np.asarray(part["luck_grouped"][..., 1] * fitted_slope(blocks, common, spread))
 
 
 def dice_share(part: Sums, bot: int) -> Rate:
@@ -252,7 +254,8 @@ def about_first(shares: Shares, bots: Sequence[str], comparable: bool) -> str:
     `comparable`: whether all bots had the same opponents.
     """
     first, *others = bots
-    subject, share = quoted(first), _in_words(shares, shares.as_won.measured(first))
+    subject, whole = quoted(first), shares.as_won.measured(first)
+    share = _words(shares).format(plus_minus(shares.shown(whole.value), shares.scale * whole.half))
     if not others:
         return f"{subject} {share}."
     if not comparable:
@@ -272,11 +275,6 @@ def about_focus(shares: Shares, bot: str, rivals: int) -> str:
         f"Against {rivals} {'bot' if rivals == 1 else 'bots'}, {quoted(bot)} {_compared(shares, bot, apart)} than an "
         f"even share{_chance(apart, won)}."
     )
-
-
-def _in_words(shares: Shares, share: Measured) -> str:
-    """What a bot wins, with half its interval."""
-    return _words(shares).format(plus_minus(shares.shown(share.value), shares.scale * share.half))
 
 
 def _compared(shares: Shares, bot: str, apart: Measured) -> str:
@@ -300,7 +298,7 @@ def _words(shares: Shares) -> str:
 def _chance(apart: Measured, won: Measured) -> str:
     """Whether a difference could be chance, and how much more is known of it than of what was won."""
     chance = "" if apart.low > 0 or apart.high < 0 else ", which could be chance"
-    times = (won.half / apart.half) ** 2 if apart.half else 1.0
+    times = times_as_certain(won.half, apart.half)
     return f"{chance} (as certain as {times:.0f} times as many games)" if times >= 1.5 else chance
 
 

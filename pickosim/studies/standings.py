@@ -18,7 +18,6 @@ from pickosim.rules import SPECIALISTS
 from pickosim.runs.run import Results
 from pickosim.runs.tasks import Sums
 from pickosim.stats.intervals import (
-    NO_RATE,
     Moments,
     RatioMoments,
     count_rate,
@@ -29,7 +28,7 @@ from pickosim.stats.intervals import (
 )
 from pickosim.stats.ratings import Counted, Ratings, rate
 from pickosim.studies.matchup_sums import COUNTED_OF_HOLDERS, forfeits_in
-from pickosim.studies.measures import rate_columns
+from pickosim.studies.measures import LUCK_COLUMNS, rate_columns
 from pickosim.studies.schedule import Matchup, matchup_lanes
 from pickosim.studies.shares import (
     Points,
@@ -118,7 +117,11 @@ def tournament_rows(
     points: Points | None = None,
 ) -> dict[str, Iterable[Row]]:
     """The rows of all tables; `specialists` are those of the rules."""
-    entries = entries_of(bots, matchups, sums)
+    found: dict[str, list[Entry]] = {bot: [] for bot in bots}
+    for matchup, part in zip(matchups, sums, strict=True):
+        for number, bot in enumerate(matchup):
+            found[bot].append((part, number))
+    entries = {bot: played for bot, played in found.items() if played}
     ratings = ratings_of(bots, matchups, sums)
     return {
         "standings": _standings(entries, ratings, points),
@@ -139,25 +142,13 @@ def tournament_rows(
 
 def tables_with(points: Points | None, judged: Collection[Matchup]) -> dict[str, Frame]:
     """The tables of a tournament; they have no columns for points or luck that there are not."""
-    left_out = [] if points else ["mean_points"]
-    left_out += [] if judged else ["win_share_adjusted", "luck"]
+    left_out = [*(() if points else ("mean_points",)), *(() if judged else LUCK_COLUMNS)]
     has_pairs = any(len(matchup) == 2 for matchup in judged)
     return {
         name: frame.without(*left_out)
         for name, frame in FRAMES.items()
         if has_pairs or name != "luck"
     }
-
-
-def entries_of(
-    bots: Sequence[str], matchups: Sequence[Matchup], sums: Sequence[Sums]
-) -> dict[str, list[Entry]]:
-    """The matchups that each bot played in; bots that did not play are left out."""
-    entries: dict[str, list[Entry]] = {bot: [] for bot in bots}
-    for matchup, part in zip(matchups, sums, strict=True):
-        for number, bot in enumerate(matchup):
-            entries[bot].append((part, number))
-    return {bot: played for bot, played in entries.items() if played}
 
 
 def ratings_of(
@@ -175,13 +166,12 @@ def counted(
     Luck is taken out of the wins of matchups that were judged; of two bots, wins are all there is.
     """
     number = {bot: k for k, bot in enumerate(bots)}
-    return [
-        (
-            tuple(number[bot] for bot in matchup),
-            _first_only(part) if wins or len(matchup) == 2 else part["choices"],
-        )
+    choices = [
+        _first_only(part) if wins or len(matchup) == 2 else part["choices"]
         for matchup, part in zip(matchups, sums, strict=True)
     ]
+    numbers = [tuple(number[bot] for bot in matchup) for matchup in matchups]
+    return list(zip(numbers, choices, strict=True))
 
 
 def _first_only(part: Sums) -> NDArray[Any]:
@@ -213,12 +203,13 @@ def _games(entry: Entry) -> int:
 
 def _bot_rates(entries: Sequence[Entry], points: Points | None) -> Row:
     """What a bot came to in some matchups."""
-    games = sum(map(_games, entries))
     players = len(entries[0][0]["wins"])
     ranks = [_ranks(*entry) for entry in entries]
-    return {
-        "games": games,
-        **_mean_points(entries, points),
+    row: Row = {"games": sum(map(_games, entries))}
+    if points is not None:
+        share = share_rate([combined(part, {bot: 1.0}, points) for part, bot in entries])
+        row |= rate_columns("mean_points", share.mapped(points[-1], points[0]))
+    return row | {
         **rate_columns("win_share", share_rate([_place(*entry, 0) for entry in entries])),
         **without_luck(entries),
         **rate_columns("mean_score", count_rate([_scores(*entry) for entry in entries])),
@@ -236,21 +227,13 @@ def _ranks(part: Sums, bot: int) -> Moments:
     return moments_of(part, total - blocks * players, squares, unit, last)
 
 
-def _mean_points(entries: Sequence[Entry], points: Points | None) -> Row:
-    """The mean points of a bot; nothing in a tournament without points."""
-    if points is None:
-        return {}
-    share = share_rate([combined(part, {bot: 1.0}, points) for part, bot in entries])
-    return rate_columns("mean_points", share.mapped(points[-1], points[0]))
-
-
 def without_luck(entries: Sequence[Entry]) -> Row:
     """The win share of a bot without luck, and its luck; nothing if no matchup was judged."""
     own = [adjusted(part, {bot: 1.0}, None) for part, bot in entries]
     luck = [luck_of(part, bot) for part, bot in entries if "luck" in part]
     return {
         **rate_columns("win_share_adjusted", share_rate(own)),
-        **rate_columns("luck", mean_rate(luck) if luck else NO_RATE),
+        **rate_columns("luck", mean_rate(luck)),
     }
 
 
@@ -260,13 +243,12 @@ def _standings(entries: dict[str, list[Entry]], rated: Ratings, points: Points |
     rows = [
         {
             "bot": bot,
-            **_bot_rates(entries[bot], points),
-            "rating": ratings[bot]["rating"],
-            "rating_error": ratings[bot]["rating_error"],
+            **_bot_rates(played, points),
+            **ratings[bot],
             "rating_field": ratings[bot]["field"],
-            "forfeits": sum(int((forfeits_in(part)[:, 2] == k).sum()) for part, k in entries[bot]),
+            "forfeits": sum(int((forfeits_in(part)[:, 2] == k).sum()) for part, k in played),
         }
-        for bot in entries
+        for bot, played in entries.items()
     ]
     return sorted(rows, key=lambda row: -row[deciding_column(row)])
 
@@ -315,16 +297,14 @@ def _pairs(
     for (bot, rival), met_in in met.items():
         if not met_in:
             continue
-        ahead = [_ahead(*entry) for entry in met_in]
+        ahead, scores = ([of(*entry) for entry in met_in] for of in (_ahead, _difference))
         yield {
             "bot": bot,
             "rival": rival,
             "games": sum(_games((part, a)) for part, a, _ in met_in),
             **rate_columns("ahead", share_rate(ahead)),
             "superiority": share_superiority(ahead),
-            **rate_columns(
-                "score_difference", mean_rate([_difference(*entry) for entry in met_in])
-            ),
+            **rate_columns("score_difference", mean_rate(scores)),
             **rate_columns("rating_difference", ratings.difference(number[bot], number[rival])),
         }
 
@@ -365,12 +345,11 @@ def _seats(entries: dict[str, list[Entry]], sums: Sequence[Sums]) -> Iterator[Ro
         for seat in range(len(sums[0]["wins"])):
             wins = [_seat(*entry, seat, "wins", PARTS) for entry in played]
             scores = [_seat(*entry, seat, "scores", 1) for entry in played]
+            games = [int(part["blocks"]) * np.size(part["wins"][k, seat]) for part, k in played]
             yield {
                 "bot": bot,
                 "seat": seat,
-                "games": sum(
-                    int(part["blocks"]) * np.size(part["wins"][k, seat]) for part, k in played
-                ),
+                "games": sum(games),
                 **rate_columns("win_share", share_rate(wins)),
                 **rate_columns("mean_score", count_rate(scores)),
             }
@@ -394,25 +373,20 @@ def _specialists(entries: dict[str, list[Entry]], playing: Collection[str]) -> I
 
 def _holder_row(entries: Sequence[Entry], specialist: int) -> Row:
     """What became of a specialist with a bot."""
-
-    def sums(part: Sums, bot: int, *names: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Sums of what is counted of holders (n,), and of products (n, n) of a block's totals."""
-        chosen = [COUNTED_OF_HOLDERS.index(name) for name in names]
-        products = part["holder_products"][np.ix_(chosen, chosen)]
-        return part["holders"][chosen, specialist, bot], products[..., specialist, bot]
-
-    row: Row = {"games": sum(map(_games, entries))}
-    for name in COUNTED_OF_HOLDERS[:4]:
-        rate = share_rate if name == "held_at_end" else count_rate
-        moments = []
-        for part, bot in entries:
-            (total,), ((squares,),) = sums(part, bot, name)
-            moments.append(moments_of(part, total, squares, len(part["wins"])))
-        row |= rate_columns(name, rate(moments))
-    won = [
-        RatioMoments.of(part["blocks"], *sums(part, bot, "held_at_end", "wins"), PARTS)
+    # Of every matchup: sums of what is counted of holders (K,), and of products (K, K) of a block's totals.
+    sums = [
+        (part, part["holders"][:, specialist, bot], part["holder_products"][..., specialist, bot])
         for part, bot in entries
     ]
+    row: Row = {"games": sum(map(_games, entries))}
+    for k, name in enumerate(COUNTED_OF_HOLDERS[:4]):
+        rate = share_rate if name == "held_at_end" else count_rate
+        moments = [
+            moments_of(part, of[k], both[k, k], len(part["wins"])) for part, of, both in sums
+        ]
+        row |= rate_columns(name, rate(moments))
+    # The last two: whether it is held at the end, and what is won then.
+    won = [RatioMoments.of(part["blocks"], of[3:], both[3:, 3:], PARTS) for part, of, both in sums]
     return row | {
         "games_held": int(sum(each.below for each in won)),
         **rate_columns("win_share_held", ratio_rate(won)),
@@ -423,10 +397,8 @@ def _counted(name: str, histograms: Sequence[NDArray[np.int64]]) -> Iterator[Row
     """The games of each value in some histograms together."""
     total: Counter[int] = Counter()
     for histogram in histograms:
-        total.update(dict(enumerate(histogram.tolist())))
-    for value in sorted(total):
-        if total[value]:
-            yield {name: value, "games": total[value]}
+        total += Counter(dict(enumerate(histogram.tolist())))
+    yield from ({name: value, "games": games} for value, games in sorted(total.items()))
 
 
 # --------------------------------------------------------------------------------------------------- views
@@ -489,18 +461,10 @@ def _compact(results: Results) -> pl.DataFrame:
     """Standings without intervals that lines have no room for: of all rates but the one that decides."""
     standings = results.standings
     rates = {*DECIDING, "mean_score", "mean_rank"}
-    ends = [
-        f"{rate}_{end}"
-        for rate in rates - {deciding_column(standings.columns)}
-        for end in ("low", "high")
-    ]
-    ends += ["luck", "note"]  # which matchups and remarks say, too
-    return standings.drop(ends, strict=False)
-
-
-def _places_of_several(results: Results) -> pl.DataFrame:
-    """The places; of two, the first is the win share."""
-    return results.places if _players(results) > 2 else results.places.clear()
+    others = rates - {deciding_column(standings.columns)}
+    ends = [f"{rate}_{end}" for rate in others for end in ("low", "high")]
+    # Matchups and remarks say the last two, too.
+    return standings.drop(*ends, "luck", "note", strict=False)
 
 
 def _rated(results: Results) -> pl.DataFrame:
@@ -522,11 +486,6 @@ def _about_scale(results: Results) -> str:
     about = scale_of(standings.rename({"bot": "name", "rating_field": "field"}))
     unrated = standings.filter(pl.col("rating").is_null())["bot"].to_list()
     return f"{about} No rating: {', '.join(unrated)}." if unrated else about
-
-
-def _all_seats(results: Results) -> pl.DataFrame:
-    seats = results.seats.filter(pl.col("bot") == ALL_BOTS)
-    return seats.drop("bot", "mean_score_low", "mean_score_high")
 
 
 def _pairings(results: Results) -> pl.DataFrame:
@@ -594,7 +553,8 @@ VIEWS = (
         "Places",
         "How often a bot comes first, second and so on; players who tie share the places that they take up.",
         remark=_only,
-        rows=_places_of_several,
+        # Of two players, the first place is the win share.
+        rows=lambda results: results.places if _players(results) > 2 else results.places.clear(),
         chart="places",
         text=(
             Crossed(
@@ -664,7 +624,14 @@ VIEWS = (
             above="mean",
             rows=_seats_of_best,
         ),
-        text=(Listed("By seat, all bots together; seat 0 begins", _all_seats),),
+        text=(
+            Listed(
+                "By seat, all bots together; seat 0 begins",
+                lambda results: results.seats.filter(bot=ALL_BOTS).drop(
+                    "bot", "mean_score_low", "mean_score_high"
+                ),
+            ),
+        ),
     ),
     View(
         FRAMES["specialists"],

@@ -18,7 +18,6 @@ from typing import Annotated, Any, ClassVar, ParamSpec, Self, TypeVar, get_type_
 from pydantic import TypeAdapter, ValidationError, create_model
 from pydantic.dataclasses import dataclass
 
-from pickosim.amounts import listed, quoted
 from pickosim.bots.guard import set_answer_seconds
 from pickosim.bots.loading import (
     Entrant,
@@ -40,7 +39,7 @@ from pickosim.runs.run import Study as Played
 from pickosim.runs.tasks import Sources, Sums
 from pickosim.runs.workers import Workers
 from pickosim.studies.kinds import study_kind
-from pickosim.studies.measures import COUNTED
+from pickosim.studies.measures import COUNTED, LUCK_COLUMNS
 from pickosim.studies.options import (
     CHECKED,
     RUN_OPTIONS,
@@ -178,8 +177,9 @@ class Study(RunOptions, Played):
 
     @property
     def tables(self) -> Mapping[str, Frame]:
-        """The result tables that it has with this plan."""
-        return self.frame_types
+        """The result tables that it has with this plan; if it could judge games and does not, without columns for luck."""
+        left_out = () if getattr(self, "judged", True) else LUCK_COLUMNS
+        return {name: frame.without(*left_out) for name, frame in self.frame_types.items()}
 
     def rows(self, sums: Sequence[Sums]) -> Mapping[str, Iterable[Row]]:
         """The rows of the result tables."""
@@ -397,12 +397,6 @@ def about_unfinished(unfinished: int) -> Iterator[str]:
     """A remark on games that the turn limit ended."""
     if unfinished:
         yield f"{unfinished:,} games were ended by the turn limit."
-
-
-def about_judged(matchups: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Against which rivals luck is taken out of the results of one bot, if there are any."""
-    if rivals := sorted({bot for matchup in matchups for bot in matchup}):
-        yield f"Without the luck of the dice: the games against {listed(list(map(quoted, rivals)))}."
 
 
 def about_few_blocks(fewest: int) -> Iterator[str]:

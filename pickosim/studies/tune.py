@@ -45,7 +45,7 @@ from pickosim.studies.arms import (
 )
 from pickosim.studies.ladder import ladder
 from pickosim.studies.matchup_sums import GROUPS
-from pickosim.studies.measures import rate_columns, value_text
+from pickosim.studies.measures import about_judged, rate_columns, value_text
 from pickosim.studies.options import (
     BOT_HINT,
     CHECKED,
@@ -72,13 +72,7 @@ from pickosim.studies.schedule import (
     rotations,
     round_robin,
 )
-from pickosim.studies.study import (
-    Frames,
-    OneRuleSetStudy,
-    about_judged,
-    stored,
-    study_function,
-)
+from pickosim.studies.study import Frames, OneRuleSetStudy, stored, study_function
 from pickosim.studies.views import Dots, Lines, Listed, View
 
 MOST_SETTINGS = 500
@@ -221,14 +215,9 @@ class TuneJob(ArmsJob):
     def arms(self) -> list[Arm]:
         """One per setting, with all rotations."""
         specs = {entrant.name: entrant.spec for entrant in self.entrants}
+        of_arms = [(tuple(map(specs.__getitem__, names)), names) for names in self.matchups]
         return [
-            Arm(
-                tuple(specs[name] for name in names),
-                self.rules,
-                rotations(names),
-                luck_by=self.luck_by,
-            )
-            for names in self.matchups
+            Arm(bots, self.rules, rotations(names), luck_by=self.luck_by) for bots, names in of_arms
         ]
 
     @property
@@ -241,8 +230,12 @@ class TuneJob(ArmsJob):
         found, unfinished = [], 0
         for arm, names in zip(self.arms, self.matchups, strict=True):
             tally = play_arm(arm, seed, first, blocks)
+            # By rotation, block and seat: what the first bot of the matchup comes to in each block.
+            own = bots_by_seat(names, first, blocks) == 0
             of_seats = [win_parts(tally.rank), *([tally.luck] if self.luck_by else [])]
-            found.append([_own(each, names, first) for each in of_seats])
+            found.append(
+                [(of.reshape(own.shape) * own).sum((0, 2), dtype=np.int64) for of in of_seats]
+            )
             unfinished += int((~tally.finished).sum())
         of = np.array(found).swapaxes(0, 1)
         of[1:] = (of[1:] + LUCK_STEP // 2) // LUCK_STEP
@@ -256,15 +249,6 @@ class TuneJob(ArmsJob):
             "grouped": grouped,
             "products": (flat @ flat.T).astype(np.int64).reshape(2 * of.shape[:2]),
         }, []
-
-
-def _own(of_seats: NDArray[Any], names: Matchup, first: int) -> NDArray[np.int64]:
-    """(B,): what the first bot of a matchup comes to in each block, from (R × B, P) by rotation, block and seat."""
-    players = len(names)
-    by_rotation = of_seats.reshape(players, -1, players)
-    seated = bots_by_seat(names, first, by_rotation.shape[1])
-    own: NDArray[np.int64] = np.where(seated == 0, by_rotation, 0).sum(axis=(0, 2), dtype=np.int64)
-    return own
 
 
 class Look(NamedTuple):
@@ -372,9 +356,7 @@ class Tune(OneRuleSetStudy):
         found: dict[tuple[object, ...], str] = {}
         *front, last = parts_of(first)
         if swept := _swept(first):
-            kept = [
-                part for part in split_list(last) if part.partition("=")[0].strip() not in swept
-            ]
+            kept = [of for of in split_list(last) if of.partition("=")[0].strip() not in swept]
             first = ":".join([*front, *filter(None, [",".join(kept)])])
         present = expanded([first])[0]
         for spec in [*expanded(self.bots), present]:
@@ -426,11 +408,11 @@ class Tune(OneRuleSetStudy):
     def judged(self) -> tuple[Matchup, ...]:
         """The choices of rivals against whom luck is taken out: where that pays for all settings."""
         kinds = one_of_each_kind(self.entrants[: self.count])
+        specs = [[rival.spec for rival in rivals] for rivals in self.choices]
         return tuple(
             tuple(rival.name for rival in rivals)
-            for rivals in self.choices
-            for specs in [[rival.spec for rival in rivals]]
-            if all(is_judged(self.luck, [spec, *specs], specs) for spec in kinds)
+            for rivals, others in zip(self.choices, specs, strict=True)
+            if all(is_judged(self.luck, [spec, *others], others) for spec in kinds)
         )
 
     def check(self) -> None:
@@ -500,8 +482,7 @@ class Tune(OneRuleSetStudy):
 
     def _job(self, settings: NDArray[np.int64], rivals: tuple[Entrant, ...]) -> TuneJob:
         chosen = tuple(self.entrants[number] for number in settings)
-        is_judged = tuple(rival.name for rival in rivals) in self.judged
-        judge = the_judge() if is_judged else None
+        judge = the_judge() if tuple(rival.name for rival in rivals) in self.judged else None
         return TuneJob((*chosen, *rivals), len(rivals), self.rule_set, luck_by=judge)
 
     # --------------------------------------------------------------------------------------- what is known
@@ -515,9 +496,8 @@ class Tune(OneRuleSetStudy):
             parts = self._strata(sums, look)
             if not parts:
                 break
-            strata = (
-                [a.with_more(b) for a, b in zip(strata, parts, strict=True)] if strata else parts
-            )
+            both = zip(strata or parts, parts, strict=True)
+            strata = [a.with_more(b) if strata else b for a, b in both]
             found.append(Look(alive, strata))
             ahead, off = bounds(strata, self.count, len(self.looks))
             # Of settings that did equally well, the present one, then the first.
@@ -537,46 +517,39 @@ class Tune(OneRuleSetStudy):
         ]
 
     def _is_over(self, race: Race) -> bool:
-        played = len(race.looks)
-        return played == len(self.looks) or bool(
-            played and (len(race.alive) == 1 or self._is_decided(race))
-        )
+        is_known = len(race.alive) == 1 or self._is_decided(race)
+        return len(race.looks) == len(self.looks) or bool(race.looks and is_known)
 
     # ------------------------------------------------------------------------------------------- results
 
     def rows(self, sums: Sequence[Sums]) -> dict[str, list[Row]]:
         """The rows of all tables."""
-        race = self.race(sums)
+        race, new = self.race(sums), self._strata(sums, len(self.looks))
         rows = [
             self._row(race, setting) | self._rated(race, setting) for setting in range(self.count)
         ]
+        is_new = {"setting": self.labels[race.leader]}
         return {
             "settings": sorted(
-                rows,
-                key=lambda row: (row["verdict"] != "best", -row["games"], -row["win_share"]),
+                rows, key=lambda row: (row["verdict"] != "best", -row["games"], -row["win_share"])
             ),
             "response": [
-                {
-                    **rows[setting],
-                    "option": name,
-                    "setting": value,
-                    "as_given": setting == race.leader,
-                }
+                rows[setting]
+                | {"option": name, "setting": value, "as_given": setting == race.leader}
                 for name, of in self._along(race.leader).items()
                 for value, setting in of.items()
             ],
-            "confirmation": self._confirmed(race, sums),
+            "confirmation": [is_new | self._measured(new, 0, 1)] if new else [],
         }
 
     def _row(self, race: Race, setting: int) -> Row:
         look = race.last(setting, race.leader)
         own, best = look.place(setting), look.place(race.leader)
-        measured = _measured(look.strata, own, best)
+        measured = self._measured(look.strata, own, best)
         is_as_good = setting in race.alive and measured["gain_high"] >= 0
         verdict = "as good" if is_as_good else "worse"
         return {
             "setting": self.labels[setting],
-            "games": sum(each.blocks for each in look.strata) * self.players,
             "verdict": "best" if setting == race.leader else verdict,
             **measured,
         }
@@ -605,10 +578,8 @@ class Tune(OneRuleSetStudy):
     @cached_property
     def _values(self) -> list[dict[str, str]]:
         """The values of the swept parameters of each setting."""
-        parts = [
-            dict(part.partition("=")[::2] for part in label.split(",")) for label in self.labels
-        ]
-        return parts if self.swept else []
+        parts = [label.split(",") for label in self.labels if self.swept]
+        return [dict(part.partition("=")[::2] for part in of) for of in parts]
 
     def _along(self, best: int) -> dict[str, dict[str, int]]:
         """By parameter and value, the setting that differs from the best in this alone."""
@@ -620,13 +591,14 @@ class Tune(OneRuleSetStudy):
                     along[name][values[name]] = setting
         return along
 
-    def _confirmed(self, race: Race, sums: Sequence[Sums]) -> list[Row]:
-        strata = self._strata(sums, len(self.looks))
-        if not strata:
-            return []
-        games = sum(each.blocks for each in strata) * self.players
-        found = _measured(strata, 0, 1)
-        return [{"setting": self.labels[race.leader], "games": games, **found}]
+    def _measured(self, strata: Sequence[Stratum], own: int, other: int) -> Row:
+        """The win share of a setting and how far it is above another's: the one place where shares and errors are taken."""
+        gain = mean_rate([each.difference(own, other) for each in strata])
+        return {
+            "games": sum(each.blocks for each in strata) * self.players,
+            **rate_columns("win_share", share_rate([each.share(own) for each in strata])),
+            **rate_columns("gain", Rate(0.0, 0.0, 0.0) if own == other else gain),
+        }
 
     def status(self, sums: Sequence[Sums]) -> str:
         """How many settings are left, and which leads."""
@@ -657,18 +629,14 @@ class Tune(OneRuleSetStudy):
         now = f" ({called})" if is_present else ""
         share = "" if rated else f", win share {PERCENT.text(best['win_share'])}"
         others = frames["settings"].filter(verdict="as good")["setting"].to_list()
-        as_good = f" As good within the error: {_few(others)}." if others else ""
-        new = frames["confirmation"]
-        what = (
-            f"your present setting, {self.labels[self.present]}"
-            if self.swept
-            else quoted(self.labels[self.present])
+        few = others if len(others) <= 3 else [*others[:2], f"{len(others) - 2} more"]
+        as_good = f" As good within the error: {listed(few)}." if others else ""
+        present, new = (
+            self.labels[self.present],
+            frames["confirmation"].filter(pl.col("gain_low") <= 0),
         )
-        no_better = (
-            f" On new dice it is not better than {what}."
-            if len(new) and new["gain_low"][0] <= 0
-            else ""
-        )
+        what = f"your present setting, {present}" if self.swept else quoted(present)
+        no_better = f" On new dice it is not better than {what}." if len(new) else ""
         return f"Best: {best['setting']}{now}{rated}{share}.{as_good}{no_better}"
 
     def _about_parameters(self, race: Race, frames: Frames) -> Iterator[str]:
@@ -702,8 +670,7 @@ class Tune(OneRuleSetStudy):
         if not len(frames["confirmation"]):
             return f"No better setting than {what} was found."
         row = frames["confirmation"].row(0, named=True)
-        is_better = row["gain_low"] > 0
-        verdict = "it is better" if is_better else "no better setting was found"
+        verdict = "it is better" if row["gain_low"] > 0 else "no better setting was found"
         now = f" ({self.labels[self.present]})" if self.swept else ""
         gain = value_text(row, "gain")
         return f"On new dice: {gain} points of win share against {what}{now}: {verdict}."
@@ -725,20 +692,6 @@ def _made(spec: str) -> tuple[object, ...]:
     """What a spec stands for: the class of the bot, and its parameters."""
     bot = load_bot(spec)
     return type(bot), *(repr(getattr(bot, field.name)) for field in fields(bot))  # type: ignore[arg-type]
-
-
-def _measured(strata: Sequence[Stratum], own: int, other: int) -> Row:
-    """The win share of a setting and how far it is above another's: the one place where shares and errors are taken."""
-    share = share_rate([each.share(own) for each in strata])
-    gain = mean_rate([each.difference(own, other) for each in strata])
-    if own == other:
-        gain = Rate(0.0, 0.0, 0.0)
-    return {**rate_columns("win_share", share), **rate_columns("gain", gain)}
-
-
-def _few(labels: Sequence[str]) -> str:
-    """Some labels; of many, how many there are besides."""
-    return listed(labels if len(labels) <= 3 else [*labels[:2], f"{len(labels) - 2} more"])
 
 
 tune = study_function(Tune)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import product, takewhile
 from math import prod
@@ -83,7 +82,14 @@ def make_variants(
     if isinstance(rules, str):
         raise PickosimError(f'Variants are given as a list, e.g. ["{rules}", "short"].')
     swept = [sweep_texts(sweep) for sweep in sweeps]
-    _refuse_twice(swept)
+    options = [texts[0].partition("=")[0] for texts in swept]
+    for option in options:
+        if options.count(option) > 1:
+            texts = [text for own in swept for text in own if text.startswith(f"{option}=")]
+            values = ",".join(text.partition("=")[2] for text in texts)
+            raise RulesError(
+                f"{option} is swept twice; give all its values at once: --sweep {option}={values}."
+            )
     if (number := len(rules) * prod(map(len, swept))) > MOST_VARIANTS:
         factors = " × ".join(str(count) for count in (len(rules), *map(len, swept)))
         raise PickosimError(
@@ -134,8 +140,13 @@ def _variant(spec: str | Path | RuleSet, sets: Sequence[str], texts: Sequence[st
     """Rules with options set and some swept."""
     base, own = _with_options(spec)
     name = " ".join([load_rules(base).name, *own, *texts])
-    with _blamed_on_sweep(texts):
+    try:
         return Variant(name, load_rules(base, [*sets, *own, *texts]))
+    except RulesError as error:  # named by the option of the command line that it was written to
+        message = str(error)
+        for text in texts:
+            message = message.replace(f"--set {text}", f"--sweep {text}")
+        raise RulesError(message) from None
 
 
 def _with_options(spec: str | Path | RuleSet) -> tuple[str | Path | RuleSet, list[str]]:
@@ -145,30 +156,6 @@ def _with_options(spec: str | Path | RuleSet) -> tuple[str | Path | RuleSet, lis
     words = spec.split()
     options = list(takewhile(lambda word: "=" in word, reversed(words[1:])))[::-1]
     return (" ".join(words[: len(words) - len(options)]), options) if options else (spec, [])
-
-
-@contextmanager
-def _blamed_on_sweep(texts: Sequence[str]) -> Iterator[None]:
-    """Name a mistake in a swept value by the option of the command line that it was written to."""
-    try:
-        yield
-    except RulesError as error:
-        message = str(error)
-        for text in texts:
-            message = message.replace(f"--set {text}", f"--sweep {text}")
-        raise RulesError(message) from None
-
-
-def _refuse_twice(swept: Sequence[Sequence[str]]) -> None:
-    values: dict[str, list[str]] = {}
-    for texts in swept:
-        option = texts[0].partition("=")[0]
-        again = option in values
-        values.setdefault(option, []).extend(text.partition("=")[2] for text in texts)
-        if again:
-            raise RulesError(
-                f"{option} is swept twice; give all its values at once: --sweep {option}={','.join(values[option])}."
-            )
 
 
 # ---------------------------------------------------------------------------------------- games and sums
@@ -446,12 +433,10 @@ def _tested(results: Results) -> pl.DataFrame:
 
 def _unchanged(results: Results) -> str:
     """The measures in which nothing differs at all."""
-    largest = results.measures.group_by("measure", maintain_order=True).agg(
-        pl.col("difference").abs().max()
-    )
-    same = largest.filter(pl.col("difference") == 0)["measure"].to_list()
+    largest = pl.col("difference").abs().max().over("measure")
+    same = results.measures.filter(largest == 0)["measure"].unique(maintain_order=True)
     names = "; ".join(map(measure_label, same))
-    return f"No difference at all, and not drawn: {names}." if same else ""
+    return f"No difference at all, and not drawn: {names}." if names else ""
 
 
 def _main_differences(results: Results) -> pl.DataFrame:
