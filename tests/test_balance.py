@@ -529,7 +529,6 @@ def test_what_is_told_fits_the_terminal(varied, width):
         "●",
         "by starting tile",
         "° as given",
-        "an association",
     ):
         assert words in " ".join(text.split())
 
@@ -626,9 +625,7 @@ def test_one_specialist_that_is_asked_for_gets_the_verdict_that_it_has_among_all
     assert f"{verdict}. Points of win share per pick-up, compared with the others" in alone.headline
 
 
-def found_of(
-    gains: dict[tuple[str, str], tuple[float, str]], error: float, held: float = 0.0
-) -> dict:
+def found_of(gains: dict[tuple[str, str], tuple[float, str]], error: float) -> dict:
     """Tables of a balance that found these gains and verdicts, all as sure as each other."""
     half = norm.ppf(0.975) * error
     rows = [
@@ -643,11 +640,7 @@ def found_of(
             "p_adjusted": 1.0,
             **{
                 name + end: value + side * half
-                for name, value in (
-                    ("gain", gain),
-                    ("from_others", gain - 0.02),
-                    ("held_above_even", held),
-                )
+                for name, value in (("gain", gain), ("from_others", gain - 0.02))
                 for end, side in (("", 0), ("_low", -1), ("_high", 1))
             },
         }
@@ -745,17 +738,6 @@ def test_phases_of_equal_worth_are_seldom_said_to_differ():
     planted = np.zeros((6, 5))
     planted[2, 4] = 0.1
     assert differs(planted)
-
-
-def test_what_holders_win_is_told_as_an_association():
-    gains = {("winner", "raven"): (0.05, "too strong"), ("winner", "apple"): (0.02, "balanced")}
-    _, sentences = findings(found_of(gains, 0.001, held=0.2), "winner", 0.01)
-    assert sentences[-1] == (
-        "Players who hold the apple at the end (`winner`, 4 players) win +20.0 ± 0.2 points compared with an even "
-        "share; that is an association, not its effect: a pick-up is worth +2.0 ± 0.2 points."
-    )
-    _, sentences = findings(found_of(gains, 0.001, held=0.02), "winner", 0.01)
-    assert not any("association" in sentence for sentence in sentences)
 
 
 def test_levels_that_differ_by_chance_alone_are_seldom_said_to_differ():

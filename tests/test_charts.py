@@ -451,11 +451,7 @@ def balance_orders(results: Results) -> dict[str, dict]:
         "pickups": {"y": by_worth, "facet": levels},
         "pickups-score": {"y": by_worth, "facet": levels},
         **groups,
-        **{
-            f"{what}-by-{name}": orders
-            for name, orders in settings.items()
-            for what in ("worth", "pick-ups")
-        },
+        **{f"worth-by-{name}": orders for name, orders in settings.items()},
     }
 
 

@@ -33,8 +33,7 @@ from pickosim.rule_files import rules_text
 from pickosim.rules import SPECIALISTS, RuleSet
 from pickosim.runs.run import Results
 from pickosim.runs.tasks import Sums
-from pickosim.stats.distributions import normal_quantile
-from pickosim.stats.intervals import CONFIDENCE, Estimate, simultaneous, stratified_mean
+from pickosim.stats.intervals import CONFIDENCE, NORMAL, Estimate, mean_rate, simultaneous
 from pickosim.studies.arms import (
     LARGEST_CHUNK,
     NO_PILOT,
@@ -157,11 +156,6 @@ class Part(NamedTuple):
     players: int
     specialist: str = ""
 
-    @property
-    def ordinary(self) -> Part:
-        """The part of the ordinary games of the same bot and number of players."""
-        return Part(self.level, self.players)
-
 
 # --------------------------------------------------------------------------------------------------- views
 
@@ -200,12 +194,7 @@ def _worth_chart(results: Results) -> Dots:
     if results.pickups["verdict"].is_null().all():
         return replace(worth, tested=True)
     return replace(
-        worth,
-        value="from_others",
-        above="nothing",
-        at="centre",
-        band="band",
-        remark="words",
+        worth, value="from_others", above="nothing", at="centre", band="band", remark="words"
     )
 
 
@@ -240,43 +229,33 @@ def _number_title(results: Results, rows: Sequence[Row]) -> str:
     return f"{name} by {{option}}: worth of a pick-up {LEVEL_WORDS}".format(**rows[0])
 
 
-def _of_settings(what: str, *text: Crossed | Drawn) -> Iterator[View]:
-    """The worth and the number of pick-ups by starting tile or number, as lines."""
+def _of_settings(what: str, *text: Crossed | Drawn) -> View:
+    """The worth of pick-ups by starting tile or number, as lines."""
     name = what.split()[-1]
 
     def rows(results: Results) -> pl.DataFrame:
         is_tile = pl.col("option").str.starts_with("specialists.")
         return results.sensitivity.filter(is_tile == (name == "tile"))
 
-    where = "All else is as in the rules, whose own setting has a ring"
-    lines = Lines(
-        "gain",
-        "setting",
-        "points of win share",
-        panel="specialist option",
-        group=LEVEL,
-        at=0,
-        ringed="as_given",
-        called="option setting",
-        rows=lambda results: _ordered(results, rows(results)),
-    )
-    yield View(
+    return View(
         FRAMES["sensitivity"],
         f"Worth by {what}",
-        f"What a pick-up is worth, in win share. {where}; bars are 95 % intervals.",
+        "What a pick-up is worth, in win share. All else is as in the rules, whose own setting has a ring; bars are 95 % "
+        "intervals.",
         name=f"worth-by-{name}",
         rows=rows,
-        chart=lines,
+        chart=Lines(
+            "gain",
+            "setting",
+            "points of win share",
+            panel="specialist option",
+            group=LEVEL,
+            at=0,
+            ringed="as_given",
+            called="option setting",
+            rows=lambda results: _ordered(results, rows(results)),
+        ),
         text=text,
-    )
-    yield View(
-        FRAMES["sensitivity"],
-        f"Pick-ups by {what}",
-        f"How often per game a player gains the specialist (the raven: is paid by it). {where}.",
-        name=f"pick-ups-by-{name}",
-        columns=f"{LEVEL} specialist option setting games pick_ups",
-        rows=rows,
-        chart=replace(lines, value="pick_ups", axis="pick-ups per game", at=None),
     )
 
 
@@ -356,7 +335,7 @@ VIEWS = (
         "A pick-up by what was held",
         "by whether the player held another specialist before",
     ),
-    *_of_settings(
+    _of_settings(
         "starting tile",
         Crossed(
             "setting",
@@ -374,7 +353,7 @@ VIEWS = (
             marked="as_given",
         ),
     ),
-    *_of_settings(
+    _of_settings(
         "number",
         Drawn(
             _number_title,
@@ -479,9 +458,7 @@ class Balance(OneRuleSetStudy):
     @stored
     def entrants(self) -> tuple[Entrant, ...]:
         """The bots; each plays all seats."""
-        bots: Sequence[str] | None = self.bots
-        if bots is None:
-            bots = (*HEURISTICS, STRONGEST)
+        bots = (*HEURISTICS, STRONGEST) if self.bots is None else self.bots
         return tuple(make_entrants(bots))
 
     @stored
@@ -578,37 +555,27 @@ class Balance(OneRuleSetStudy):
 
     def stage(self, number: int, sums: Sequence[Sums]) -> list[Chunk]:
         """Ordinary games up to the next look; when all worths are certain enough, the settings."""
+        measured = [Case(name, self.rule_set) for name in self.measured]
         ordinary = [
-            chunk
+            (k, measured, range(played, next(look for look in self.looks if look > played)))
             for k, part in enumerate(self.layout)
             if not part.specialist and not self._is_certain(sums[k])
-            for chunk in self._chunks(
-                k,
-                tuple(Case(name, self.rule_set) for name in self.measured),
-                range(
-                    _blocks(sums[k]), next(look for look in self.looks if look > _blocks(sums[k]))
-                ),
-            )
+            for played in [_blocks(sums[k])]
         ]
-        return ordinary or [
-            chunk
+        settings = [
+            (k, self._cases(part.specialist), range(ceil(played / SIDE_SHARE)))
             for k, part in enumerate(self.layout)
             if part.specialist and not sums[k]
-            for chunk in self._chunks(
-                k,
-                self._cases(part.specialist),
-                range(ceil(_blocks(sums[self.layout.index(part.ordinary)]) / SIDE_SHARE)),
-            )
+            for played in [_blocks(sums[self.layout.index(Part(part.level, part.players))])]
         ]
+        return [chunk for chunks in ordinary or settings for chunk in self._chunks(*chunks)]
 
-    def _chunks(self, number: int, cases: tuple[Case, ...], blocks: range) -> Iterator[Chunk]:
-        part = self.layout[number]
-        bots = (self.entrants[part.level],)
-        judge = the_judge() if (part.level, part.players) in self.judged else None
-        grouped = not part.specialist
-        job = PickupJob(bots, part.players, cases, self.control, grouped, luck_by=judge)
-        size = self.chunk_sizes[part.level]
-        return chunks_of(number, job, self.seed, blocks, size, self.lane(number))
+    def _chunks(self, number: int, cases: Sequence[Case], blocks: range) -> Iterator[Chunk]:
+        level, players, specialist = self.layout[number]
+        judge = the_judge() if (level, players) in self.judged else None
+        bots, grouped = (self.entrants[level],), not specialist
+        job = PickupJob(bots, players, tuple(cases), self.control, grouped, luck_by=judge)
+        return chunks_of(number, job, self.seed, blocks, self.chunk_sizes[level], self.lane(number))
 
     @cached_property
     def looks(self) -> list[int]:
@@ -623,17 +590,14 @@ class Balance(OneRuleSetStudy):
 
     def _is_certain(self, sums: Sums) -> bool:
         """Whether all worths are known as well as was asked for, or the games are used up."""
-        if not sums:
-            return False
-        if _blocks(sums) >= self.looks[-1]:
-            return True
+        if not sums or _blocks(sums) >= self.looks[-1]:
+            return bool(sums)
         return self.precision is not None and self._half_width(sums) <= self.precision
 
     def _half_width(self, sums: Sums) -> float:
         """Half the widest interval of a worth."""
         moments = [worth(sums, self.measured.index(name)) for name in self.asked]
-        ends = [stratified_mean([own]).interval() for own in moments if own is not None]
-        return max(((high - low) / 2 for low, high in ends), default=0.0)
+        return max((mean_rate([own]).half for own in moments if own is not None), default=0.0)
 
     def _played(self, sums: Sequence[Sums], settings: bool) -> list[tuple[Part, Level]]:
         """The parts that have been played: those of ordinary games, or those of settings."""
@@ -654,21 +618,18 @@ class Balance(OneRuleSetStudy):
         rules, places = self.rule_set, _places(self.rule_set)
         swaps = isinstance(places.get(specialist), int)
         taken = {place for name, place in places.items() if name != specialist}
-        tiles = [tile for tile in rules.tiles if swaps or tile not in taken]
         cases = [
             Case(specialist, on_tile(rules, specialist, tile), f"specialists.{specialist}")
-            for tile in tiles
+            for tile in rules.tiles
+            if swaps or tile not in taken
         ]
-        if specialist in NUMBER_OPTIONS:
-            option, values = NUMBER_OPTIONS[specialist]
-            current = rules.as_dict()[option]
-            if current not in values:
-                values = (current, *values)
-                if isinstance(current, int):
-                    values = tuple(sorted(values))  # type: ignore[type-var]
-            cases += [
-                Case(specialist, rules.with_options({option: value}), option) for value in values
-            ]
+        option, values = NUMBER_OPTIONS.get(specialist, ("", ()))
+        current = rules.as_dict().get(option)
+        if values and current not in values:
+            values = (current, *values)
+            if isinstance(current, int):
+                values = tuple(sorted(values))  # type: ignore[type-var]
+        cases += [Case(specialist, rules.with_options({option: value}), option) for value in values]
         return tuple(cases)
 
     # ------------------------------------------------------------------------------------- results
@@ -676,11 +637,7 @@ class Balance(OneRuleSetStudy):
     @property
     def tables(self) -> dict[str, Frame]:
         """All but those of questions that were not asked."""
-        return {
-            name: frame
-            for name, frame in FRAMES.items()
-            if name != "sensitivity" or self.sensitivity
-        }
+        return {name: FRAMES[name] for name in FRAMES if name != "sensitivity" or self.sensitivity}
 
     def rows(self, sums: Sequence[Sums]) -> dict[str, Iterable[Row]]:
         """The rows of all tables."""
@@ -702,11 +659,8 @@ class Balance(OneRuleSetStudy):
         """The verdict of the strongest bot, and what else stands out."""
         names = [entrant.name for entrant in self.entrants]
         headline, sentences = findings(frames, strongest(names), self.band)
-        return {
-            "widest_half": self._widest(sums),
-            "headline": headline,
-            "sentences": sentences,
-        }
+        widest = self._widest(sums)
+        return {"widest_half": widest, "headline": headline, "sentences": sentences}
 
     def remarks(self, sums: Sequence[Sums], frames: Frames) -> Iterator[str]:
         """How certain the figures are, and how they are meant."""
@@ -718,8 +672,8 @@ class Balance(OneRuleSetStudy):
                 "" if self._widest(sums) <= self.precision else f"{self.cap:,} games",
             )
         settings = self.asked if self.sensitivity else ()
-        cases = [case for name in settings for case in self._cases(name)]
-        rules = dict.fromkeys([self.rule_set, *(case.rules for case in cases)])
+        changed = [case.rules for name in settings for case in self._cases(name)]
+        rules = dict.fromkeys([self.rule_set, *changed])
         yield from self.about_bots([(each, players) for each in rules for players in self.players])
         yield from about_few_blocks(min(map(_blocks, sums)))
         instead = "gone" if self.control == "gone" else "back on the grill"
@@ -779,7 +733,6 @@ def findings(
         *_verdicts([row for row in pickups if row["verdict"] is not None], strongest),
         *_by_level(gained),
         *_phases(phases, strongest),
-        *_holders(gained),
         *(_sensitivity(tables["sensitivity"]) if "sensitivity" in tables else []),
     ]
     return _headline(asked_level(gained, strongest), band), sentences
@@ -878,7 +831,7 @@ def _by_level(gained: Sequence[Row]) -> Iterator[str]:
     pairs = []
     for rows in _grouped(gained, lambda row: (row["specialist"], row["players"])).values():
         for low, high in map(_ends, combinations(rows, 2)):
-            error = hypot(half_width(low, "gain"), half_width(high, "gain")) / _quantile(CONFIDENCE)
+            error = hypot(half_width(low, "gain"), half_width(high, "gain")) / NORMAL.quantile()
             apart = Estimate(high["gain"] - low["gain"], error)
             pairs.append({"apart": apart.mean, "p_value": apart.p_value, "low": low, "high": high})
     clear = [pair for pair in with_adjusted(pairs) if is_significant(pair)]
@@ -897,10 +850,6 @@ def _ends(rows: Sequence[Row]) -> tuple[Row, Row]:
     return min(rows, key=lambda row: row["gain"]), max(rows, key=lambda row: row["gain"])
 
 
-def _quantile(confidence: float) -> float:
-    return normal_quantile(0.5 + confidence / 2)
-
-
 def _phases(rows: Sequence[Row], strongest: str) -> Iterator[str]:
     """The phase in which a pick-up is worth most, if that is significantly more than in another.
 
@@ -908,7 +857,7 @@ def _phases(rows: Sequence[Row], strongest: str) -> Iterator[str]:
     so phases whose intervals do not overlap differ.
     """
     own = asked_level(rows, strongest) if rows else []
-    wider = _quantile(simultaneous(CONFIDENCE, len(own))) / _quantile(CONFIDENCE)
+    wider = NORMAL.quantile(simultaneous(CONFIDENCE, len(own))) / NORMAL.quantile()
     for name in ("gain_low", "gain_high"):
         own = [row | {name: row["gain"] + wider * (row[name] - row["gain"])} for row in own]
     ends = [_ends(phases) for phases in _grouped(own, lambda row: row["specialist"]).values()]
@@ -918,21 +867,6 @@ def _phases(rows: Sequence[Row], strongest: str) -> Iterator[str]:
         yield (
             f"By phase, {the(high['specialist'])} differs most ({level_words(high)}): {value_text(high, 'gain')} points per "
             f"pick-up with {high['group']}, and {value_text(low, 'gain')} with {low['group']}."
-        )
-
-
-def _holders(gained: Sequence[Row]) -> Iterator[str]:
-    """Where the association misleads most: what holders win above even is furthest above the worth of a pick-up."""
-    held = [row for row in gained if row["held_above_even"] is not None]
-    row = max(held, key=lambda row: row["held_above_even"] - row["gain"], default=None)
-    if row is None:
-        return
-    errors = half_width(row, "held_above_even") + half_width(row, "gain")
-    if row["held_above_even"] - row["gain"] > errors:
-        yield (
-            f"Players who hold {the(row['specialist'])} at the end ({level_words(row)}) win "
-            f"{value_text(row, 'held_above_even')} points compared with an even share; that is an association, not its "
-            f"effect: a pick-up is worth {value_text(row, 'gain')} points."
         )
 
 
@@ -946,18 +880,13 @@ def _sensitivity(sensitivity: pl.DataFrame) -> Iterator[str]:
         numbers, lambda row: (row["specialist"], row["option"], level_words(row))
     ).values():
         low, high = _ends(settings)
-        option, specialist, level = low["option"], the(low["specialist"]), level_words(low)
-        least, most = value_text(low, "gain"), value_text(high, "gain")
+        option, level = low["option"], f"{the(low['specialist'])} ({level_words(low)})"
         if any(map(is_significant, settings)):
-            yield (
-                f"By {option}, a pick-up of {specialist} ({level}) is worth from {least} "
-                f"({option}={low['setting']}) to {most} points ({option}={high['setting']})."
+            least, most = (
+                f"{value_text(row, 'gain')} {unit}({option}={row['setting']})"
+                for row, unit in ((low, ""), (high, "points "))
             )
-        else:
-            yield (
-                f"By {option}, what a pick-up of {specialist} is worth ({level}) differs nowhere significantly "
-                f"from that with the value as given: {least} to {most} points."
-            )
+            yield f"By {option}, a pick-up of {level} is worth from {least} to {most}."
     for level, settings in _grouped(tiles, level_words).items():
         row = min(settings, key=lambda row: row["pick_ups"])
         clear = [row for row in settings if is_significant(row)]
