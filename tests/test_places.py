@@ -24,7 +24,7 @@ from pickosim.runs.folder import RunFolder
 from pickosim.stats.distributions import student_quantile
 from pickosim.studies.matchup_sums import GROUPS, _empty_game_sums, add_games
 from pickosim.studies.shares import Shares
-from pickosim.studies.standings import FRAMES, tables_with, tournament_rows
+from pickosim.studies.standings import tables_with, tournament_rows
 
 tournament = partial(pickosim.tournament, workers=1)
 """In this process, unless a test says otherwise."""
@@ -299,7 +299,7 @@ def test_a_bot_that_always_wins_has_the_bound_of_a_share(tmp_path):
 def assert_same(a: Results, b: Results) -> None:
     """Equal to the last bit."""
     assert a.manifest["result"] == b.manifest["result"]
-    for name in FRAMES:
+    for name in a.frames:
         assert_frame_equal(a.frames[name], b.frames[name], check_exact=True)
 
 
