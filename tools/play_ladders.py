@@ -31,7 +31,7 @@ def play_ladders() -> dict[str, Any]:
         ladders[f"{name} {players}"] = {
             "command": f"pickosim tournament --rules {name} --players {players} --games {games} --seed {SEED}",
             "rules_version": RULES_VERSION,
-            "games": results.games,
+            "games": results.games_played,
             "ratings": {bot: round(by_wins[bot][0], 1) for bot in in_order},
             "rating_errors": {bot: round(by_wins[bot][1] or 0.0, 1) for bot in in_order},
             "win_shares": {bot: round(wins[bot], 4) for bot in in_order},
