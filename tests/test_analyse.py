@@ -68,7 +68,7 @@ def test_it_is_said_who_gains():
     assert abs(gains["points"][0] - gains["points"][1]) > 0.01
     assert any("goes to the rival who moves next" in remark for remark in found.remarks)
     assert any(remark.startswith("How wins add up, in %: 33.3 + luck") for remark in found.remarks)
-    alone = pickosim.analyse("thief", players=5, games=50, seed=1, workers=1)
+    alone = pickosim.analyse("thief", rules="extrawurm", players=5, games=20, seed=1, workers=1)
     assert "who gains" not in alone.situations["by"].to_list()
 
 

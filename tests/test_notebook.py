@@ -11,13 +11,11 @@ import numpy as np
 import polars as pl
 import pytest
 from nbclient import NotebookClient
-from test_conformance import QUICKER
 
 import pickosim
 from pickosim import POINTS, PickosimError, Progress, Strategy
 from pickosim.bots.digest import code_of
 from pickosim.bots.loading import load_bot
-from pickosim.games.check import check_bot
 
 TOUR = Path(__file__).parents[1] / "examples" / "tour.ipynb"
 
@@ -237,7 +235,9 @@ def test_bots_as_frames(tmp_path):
 
 
 def test_check_of_a_cells_bot():
-    assert [finding for finding in check_bot(cell_bot(), QUICKER) if not finding.ok] == []
+    result = pickosim.check(cell_bot())
+    assert result.columns == ["point", "ok", "message", "odd"]
+    assert result.filter(~pl.col("ok")).to_dicts() == []
 
 
 # ----------------------------------------------------------------------------------------------- the tour

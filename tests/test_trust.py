@@ -283,7 +283,7 @@ def test_every_field_is_escaped_on_the_page(folder):
     evil = "<script>alert(1)</script>"
 
     def change(manifest: dict[str, Any]) -> None:
-        texts = ("title", "command", "machine", "system", "directory", "started", "question")
+        texts = ("title", "command", "machine", "system", "directory", "question")
         manifest.update(dict.fromkeys(texts, evil), workers=evil)
         manifest["plan"]["source"] = manifest["versions"]["numba"] = evil
         manifest["versions"][evil] = evil
