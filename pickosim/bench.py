@@ -32,8 +32,10 @@ from pickosim.runs.tasks import Order
 from pickosim.runs.workers import Workers
 from pickosim.solver.graph import Problem, graph
 from pickosim.solver.solve import solve
+from pickosim.stats.intervals import FITTED_FROM
 from pickosim.studies.arms import ArmsJob
 from pickosim.studies.schedule import lane
+from pickosim.studies.shares import adjusted, combined
 from pickosim.studies.tournament import Tournament
 
 REPEATS = 3
@@ -54,6 +56,9 @@ TABLES = [(rules, players) for rules in ("classic", "extrawurm") for players in 
 
 AHEAD = ("expected", "winner", "champion")
 """Bots that solve each turn."""
+
+WITHOUT_LUCK = ("champion", "expected")
+"""The bots whose luck is taken out, for what that brings."""
 
 SIMPLE = ("eager", "threshold", "cautious", "gambler", "thief")
 """Bots that answer at once."""
@@ -106,6 +111,7 @@ def run_bench(seconds: float = 2.0) -> list[Row]:
     warm = perf_counter() - began
     common = {
         "solver_payoffs_per_second": _solver_speed(seconds),
+        **_gain_without_luck(seconds),
         "warm_up_seconds": round(warm, 2),
         "repeats": REPEATS,
         **machine(),
@@ -199,6 +205,26 @@ def _play_bare(study: Tournament) -> None:
             )
 
 
+def _gain_without_luck(seconds: float) -> Row:
+    """What it brings to take out the luck of the dice: what divides the variance of a share, and multiplies the time."""
+    (chunk, *_) = Tournament(WITHOUT_LUCK, games=2, luck="on", workers=1).checked().stage(0, [])
+    match = make_match(WITHOUT_LUCK, "classic")
+    games = _games_for(lambda games: play_games(match, 0, games), seconds, 256)
+    blocks = max(games // 2, 2 * FITTED_FROM)
+    jobs = [chunk.job, replace(chunk.job, luck_by=None)]
+    times: list[list[float]] = [[], []]
+    for _ in range(REPEATS):  # in turn, so that a busy machine slows both
+        for job, spent in zip(jobs, times, strict=True):
+            spent.append(_best_time(lambda job=job: job.play(0, 0, blocks), 1))  # type: ignore[misc]
+    judged, bare = map(min, times)
+    sums, _ = chunk.job.play(0, 0, blocks)
+    plain, left = (of(sums, {0: 1.0}, None).variance_of_total for of in (combined, adjusted))
+    return {
+        "luck_variance_ratio": round(plain / left, 2),
+        "luck_time_ratio": round(judged / bare, 2),
+    }
+
+
 def _solver_speed(seconds: float) -> int:
     """Pay-offs a second on one core, in batches of 512 random ones, eight dice, in single precision."""
     plan = graph(Problem())
@@ -240,6 +266,11 @@ def bench_tables(rows: list[Row]) -> Iterator[Grid | Text]:
     first = rows[0]
     yield Text()
     yield Text(around)
+    variance, time = first["luck_variance_ratio"], first["luck_time_ratio"]
+    yield Text(
+        f"Without luck, {' and '.join(WITHOUT_LUCK)} (classic, 2 players) take {time:.2f} times as long, and the variance of "
+        f"a win share is divided by {variance:.1f}: {variance / time:.1f} times as much is known per second."
+    )
     yield Text(
         f"Solver: {first['solver_payoffs_per_second']:,} pay-offs/s on one core. "
         f"{first['bytes_per_running_game']:.0f} bytes per running game. Kernels warmed up before "

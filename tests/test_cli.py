@@ -501,6 +501,8 @@ KEYS = {
     "workers": int,
     "games": int,
     "seconds": float,
+    "luck_variance_ratio": float,
+    "luck_time_ratio": float,
     "warm_up_seconds": float,
     "repeats": int,
     "machine": str,
