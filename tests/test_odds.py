@@ -287,7 +287,7 @@ class Aiming(Eager):
 def test_totals_in_mid_turn_in_the_reference_game(
     holds: str | None, first: tuple[str, str | None], wanted: int, exact: bool
 ) -> None:
-    """Of 250 turns that begin with that roll and aim at the total, about as many get there; 4 standard errors."""
+    """About as many of 250 turns that begin with that roll and aim at the total get there; 4 standard errors."""
     places = f"specialists={{{holds}={{seat=0}}}}" if holds else "specialists={}"
     rules = load_rules(
         "extrawurm-box", ["dice=5", "tiles={9=1,15=2,20=3,24=4}", "exact_only=[]", places]

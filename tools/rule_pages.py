@@ -15,7 +15,7 @@ from pickosim.rules import MAPPINGS, SPECIALISTS, MappingOption, Options, in_a_f
 SECTION = re.compile(r"(?<=<!-- generated: )(\w+)( -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
 ENTRIES = {"tiles": ("36", 5), "specialists": ("weasel", 30)}
-"""Of each option that is a mapping, an entry as an example."""
+"""An example entry for each option that is a mapping."""
 
 KEY_PATTERNS = {"tiles": "[1-9][0-9]?", "specialists": "|".join(SPECIALISTS)}
 """Regular expressions that match exactly the keys of these options."""

@@ -390,7 +390,7 @@ class _Turns(NamedTuple):
     scale: Scale
     graph: Graph
     solutions: Solutions
-    """Of the m games."""
+    """The m games of a plan, solved."""
     worths: Numbers
     """(K, …): numbers of the players at the places of the solutions."""
     golden: bool

@@ -101,7 +101,7 @@ class _Branching(Batch):
         self.pickups: list[Pickups] = [np.zeros(0, PICKUP)]
         self.tables: list[Table] = [np.zeros(0, TABLE)]
         self.luck = [np.zeros(0, np.int64)]
-        """Of the gainer up to the pick-up, in parts of LUCK_ONE."""
+        """The luck of the gainer up to the pick-up, in parts of LUCK_ONE."""
 
     def play_turn(self, seat: int, rows: NDArray[np.int32]) -> None:
         before = self.table[rows]

@@ -64,7 +64,7 @@ _FIELDS: tuple[tuple[type[np.integer[Any]], int], ...] = (
     (np.int16, 1 << WEIGHT_BITS),
     (np.int32, LOGIT_ONE),
 )
-"""Of each array of a net its type, and what is 1.0 there."""
+"""The type of each array of a net, and what is 1.0 there."""
 
 
 def rounded(parameters: Parameters) -> Net:
